@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What a mesh looks like: materials, textures and vertex colours. Separate from the geometry: tree
-// builders and `trace` read triangles and positions only. Colours of materials are linear; texels
-// and vertex colours are 8-bit sRGB with linear alpha, red in the lowest byte.
+// What a mesh looks like: materials, textures and vertex colours. Separate from the geometry,
+// because tree builders and `trace` need only triangles and positions. Colours of materials are
+// linear; texels and vertex colours are 8-bit sRGB with linear alpha, red in the lowest byte.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace heapwood {
 inline constexpr std::uint32_t no_texture = ~std::uint32_t{0};
 
 struct Uv {
-  float u = 0, v = 0;  // v grows downwards: (0, 0) is the upper left corner of the picture
+  float u = 0, v = 0;  // v grows downwards from the picture's upper left corner
   bool operator==(const Uv&) const = default;
 };
 
@@ -23,24 +23,24 @@ enum class Wrap : std::uint8_t { repeat, clamp, mirror };
 
 struct Texture {
   unsigned width = 0, height = 0;
-  std::vector<std::uint32_t> texels;  // rows from the top
+  std::vector<std::uint32_t> texels;  // rows, from the top down
   Wrap wrap_u = Wrap::repeat, wrap_v = Wrap::repeat;
   bool nearest = false;  // texels are not interpolated
 };
 
 enum class Coverage : std::uint8_t {
   opaque,
-  cutout,   // alpha below `cutoff` is a hole
+  cutout,   // a point with alpha below `cutoff` is a hole
   blended,  // alpha is the probability that a ray hits
 };
 
 struct Material {
   std::string name;
   Vec3 colour{1, 1, 1};  // multiplied by texture and vertex colour
-  float alpha = 1;       // multiplied by those of texture and vertex colour
+  float alpha = 1;       // multiplied by the alpha of texture and vertex colour
   Coverage coverage = Coverage::opaque;
   float cutoff = 0.5f;
-  bool unlit = false;  // light and shadow do not change its colour
+  bool unlit = false;  // the colour is shown as it is, without light and shadow
   std::uint32_t texture = no_texture;
   Vec3 emission{0, 0, 0};  // radiance; multiplied by emission_texture
   std::uint32_t emission_texture = no_texture;
@@ -54,7 +54,7 @@ struct Appearance {
   std::vector<Triangle> uv_triangles;         // indices into uvs; empty: the mesh's own triangles
   std::vector<std::uint32_t> vertex_colours;  // one per vertex; empty: white
 
-  // True for a mesh without colours of its own.
+  // Whether the mesh has no colours of its own.
   bool empty() const { return materials.empty(); }
 };
 

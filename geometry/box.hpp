@@ -28,7 +28,8 @@ struct Box {
   bool operator==(const Box&) const = default;
 };
 
-// first ? a : b per component: selecting whole structs would place them in local memory on the GPU.
+// Returns `first ? a : b`, component by component: selecting whole structs would place them in
+// local memory on the GPU.
 HEAPWOOD_INLINE Vec3 select(bool first, Vec3 a, Vec3 b) {
   return {first ? a.x : b.x, first ? a.y : b.y, first ? a.z : b.z};
 }

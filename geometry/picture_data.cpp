@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// find_damage(): checks pixel data before it is decoded.
+// Defines find_damage(), which checks pixel data before it is decoded.
 
 #include <algorithm>
 #include <cstdint>
@@ -44,7 +44,7 @@ std::uint32_t little_endian(std::span<const std::byte> file, std::size_t offset,
   return value;
 }
 
-// One channel of a scanline: runs of equal and of different bytes.
+// Checks one channel of a scanline: runs of equal and of different bytes.
 std::string find_channel_damage(Bytes& bytes, std::size_t width) {
   for (std::size_t x = 0; x < width;) {
     const unsigned code = bytes.next();
@@ -57,8 +57,9 @@ std::string find_channel_damage(Bytes& bytes, std::size_t width) {
   return bytes.has_ended() ? truncated : "";
 }
 
-// The pixels follow an empty line and the line with the size. They are flat, four bytes per pixel,
-// or each scanline has a prefix and its four channels one after the other.
+// Checks a Radiance file. Its pixels follow an empty line and the line with the size. They are
+// flat, with four bytes per pixel; or each scanline has a prefix and its four channels one after
+// the other.
 std::string find_radiance_damage(std::span<const std::byte> file, std::size_t width,
                                  std::size_t height) {
   const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
@@ -89,7 +90,7 @@ std::string find_radiance_damage(std::span<const std::byte> file, std::size_t wi
   return "";
 }
 
-// Rows are padded to four bytes; the last one may lack its padding.
+// Checks a BMP file. Rows are padded to four bytes; the last one may lack its padding.
 std::string find_bmp_damage(std::span<const std::byte> file, std::size_t width,
                             std::size_t height) {
   const bool is_old = little_endian(file, 14, 4) == 12;  // the header of OS/2
@@ -126,8 +127,8 @@ std::string find_damage(std::span<const std::byte> file, std::size_t width, std:
   const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
   if (text.starts_with("#?")) return find_radiance_damage(file, width, height);
   if (text.starts_with("BM")) return find_bmp_damage(file, width, height);
-  // TGA files have no signature. Their second byte is the type of the palette, 0 or 1; in PNG and
-  // JPEG files it is another value.
+  // TGA files have no signature. They are recognized by their second byte, the type of the palette:
+  // 0 or 1, which it is in neither PNG nor JPEG files.
   if (text.size() >= 2 && text[1] >= 0 && text[1] <= 1) return find_tga_damage(file, width, height);
   return "";
 }

@@ -11,8 +11,8 @@
 
 namespace {
 
-// stb_image expands compressed data before it compares its size with the picture's: a budget stops
-// files that expand to more. One picture is decoded per thread at a time.
+// A limit of memory for stb_image, which expands compressed data before it compares the size with
+// the picture's. A thread decodes one picture at a time.
 thread_local std::size_t stb_budget = std::numeric_limits<std::size_t>::max();
 
 void* stb_allocate(std::size_t bytes) {
@@ -62,7 +62,8 @@ std::size_t pixels_of(int width, int height) {
 }
 
 // Checks a picture's size in its header, and that its pixels follow. Returns the bytes that the
-// decoder may allocate, a few copies of the picture with up to 16 bytes per pixel; 0 with a reason.
+// decoder may allocate (a few copies of the picture with up to 16 bytes per pixel), or 0 with a
+// reason.
 std::size_t budget_of(std::span<const std::byte> file, std::string& reason) {
   const auto* const bytes = reinterpret_cast<const stbi_uc*>(file.data());
   int width = 0, height = 0, channels = 0;
@@ -93,7 +94,7 @@ std::size_t budget_of(std::span<const std::byte> file, std::string& reason) {
 template <class T>
 using Decoded = std::unique_ptr<T, decltype(&stbi_image_free)>;
 
-// What `load`, a function of stb_image, makes of a file; nullptr with a reason.
+// Decodes a file by `load`, a function of stb_image. Returns nullptr with a reason if it fails.
 template <class T>
 Decoded<T> decode(std::span<const std::byte> file, int channels,
                   T* (*load)(const stbi_uc*, int, int*, int*, int*, int), int (&size)[3],
@@ -109,12 +110,12 @@ Decoded<T> decode(std::span<const std::byte> file, int channels,
   return data;
 }
 
-// The order of a Radiance file's pixels.
+// The order in which a Radiance file stores its pixels.
 struct RadianceOrder {
   bool x_first = false, from_right = false, from_bottom = false;
 };
 
-// Reads the order from the line with the size, which follows an empty line, such as `+X 64 -Y 32`.
+// Reads the order from the line with the size, such as `+X 64 -Y 32`, which follows an empty line.
 // Replaces it by the only order that the decoder knows, `-Y 64 +X 32`.
 RadianceOrder take_order(std::vector<std::byte>& file) {
   char* const text = reinterpret_cast<char*>(file.data());
@@ -159,7 +160,7 @@ bool decode_radiance(std::span<const std::byte> original, RadianceMap& map, std:
   int size[3] = {};
   const auto data = decode(in_order, 3, stbi_loadf_from_memory, size, reason);
   if (!data) return false;
-  // Scanlines are columns where x comes first.
+  // If x comes first, scanlines are columns.
   const auto lines = static_cast<std::size_t>(size[1]), length = static_cast<std::size_t>(size[0]);
   map.width = static_cast<unsigned>(order.x_first ? lines : length);
   map.height = static_cast<unsigned>(order.x_first ? length : lines);

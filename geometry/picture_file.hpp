@@ -15,22 +15,22 @@ namespace heapwood {
 
 inline constexpr unsigned max_picture_side = 16384;
 
-// Returns false and sets `reason`, one line, if the picture cannot be decoded. `has_alpha`: whether
-// the file has an alpha channel; without one, alpha is 255 everywhere. False for BMP, whose fourth
-// byte may be unused.
+// Decodes a picture. Returns false and sets `reason`, one line, if that is not possible.
+// `has_alpha`: whether the file has an alpha channel; without one, alpha is 255 everywhere. Always
+// false for BMP, whose fourth byte may be unused.
 bool decode_picture(std::span<const std::byte> file, Texture& texture, std::string& reason,
                     bool* has_alpha = nullptr);
 
-// Linear radiance, rows from the top.
+// A picture of linear radiance, rows from the top down.
 struct RadianceMap {
   unsigned width = 0, height = 0;
   std::vector<Vec3> texels;
 };
 bool decode_radiance(std::span<const std::byte> file, RadianceMap& map, std::string& reason);
 
-// What is wrong with the pixel data of a Radiance HDR, BMP or TGA file of this size in pixels;
-// empty if nothing is, and for other formats. stb_image accepts truncated files, and some of its
-// versions never return from a truncated Radiance file.
+// Describes the damage in the pixel data of a Radiance HDR, BMP or TGA file of this size in pixels;
+// empty if there is none, and for other formats. Needed because stb_image accepts truncated files,
+// and some of its versions never return from a truncated Radiance file.
 std::string find_damage(std::span<const std::byte> file, std::size_t width, std::size_t height);
 
 }  // namespace heapwood

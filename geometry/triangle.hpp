@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A triangle of a mesh: by vertex indices, and by corner positions.
+// A triangle of a mesh, by vertex indices or by corner positions.
 #pragma once
 
 #include <cstdint>

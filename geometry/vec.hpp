@@ -19,7 +19,7 @@ struct Vec3 {
   bool operator==(const Vec3&) const = default;
 };
 
-// v with one component replaced.
+// Returns v with one component replaced.
 HEAPWOOD_INLINE Vec3 set(Vec3 v, unsigned axis, float value) {
   return {axis == 0 ? value : v.x, axis == 1 ? value : v.y, axis == 2 ? value : v.z};
 }

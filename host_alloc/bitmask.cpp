@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Bitmasks (Bell, Kumar and Gill 2024, section II.B): one bit per chunk of 4 KiB, set if the chunk
-// is free. A block is a run of chunks, allocated first fit, found 64 chunks at a time. Merging of
-// neighbours is implicit. The size of a block is in the hash table.
+// is free. A block is a run of chunks, found first fit, 64 chunks at a time. Freeing merges
+// neighbours implicitly. The size of a block is in the hash table.
 //
 // Limits: O(memory) to allocate and O(block) to free, as the paper states; a request occupies whole
 // chunks.
@@ -116,7 +116,8 @@ class Bitmask final : public Policy {
     std::size_t chunks, requested;
   };
 
-  // Words of the two searches: free chunks; chunks that are free or could be mapped.
+  // The bits that the two searches look for: chunks that are free, and chunks that are free or
+  // could be mapped.
   struct Free {
     const Bitmask& self;
     std::size_t end() const { return self.free_.size() * 64; }
@@ -145,7 +146,7 @@ class Bitmask final : public Policy {
       first = stop + 1;
     }
   }
-  // Maps the unmapped parts of the first run for which there is enough memory.
+  // Finds the first run for which there is enough memory, and maps its unmapped parts.
   std::size_t grow(std::size_t chunks, std::size_t step) {
     const FreeOrUnmapped words{*this};
     const std::size_t mappable = range_.mappable_bytes() / range_.granularity();
@@ -154,8 +155,8 @@ class Bitmask final : public Policy {
       const std::size_t last = (first + chunks - 1) / granule_chunks_;
       for (std::size_t g = first / granule_chunks_; g <= last; ++g) missing += !is_mapped(g);
       if (missing <= mappable) return map_run(first, chunks) ? first : nowhere;
-      if (first >= free_.size() * 64) return nowhere;  // nothing is mapped from here on
-      // The set of granules changes only when the beginning or the end of the run enters another.
+      if (first >= free_.size() * 64) return nowhere;  // no memory after this is mapped
+      // The granules that the run touches change only when its beginning or end enters another one.
       const std::size_t begin = granule_chunks_ - first % granule_chunks_;
       const std::size_t end = granule_chunks_ - (first + chunks - 1) % granule_chunks_;
       first += std::min(begin, end);
@@ -173,8 +174,8 @@ class Bitmask final : public Policy {
       std::size_t end = g + 1;
       while (end < stop && !is_mapped(end)) ++end;
       const std::size_t need = (end - g) * granule;
-      // Only the end of the run may map more than it needs: anything mapped earlier would use
-      // memory that the rest of the run needs.
+      // Only the end of the run may map more than it needs: mapping more earlier would take memory
+      // that the rest of the run needs.
       std::size_t max_bytes = need;
       if (end == stop) {
         std::size_t unmapped_end = end;
@@ -199,7 +200,7 @@ class Bitmask final : public Policy {
 
   MappedRange range_;
   std::size_t chunks_, granule_chunks_;
-  std::vector<std::uint64_t> free_;  // as far as memory was ever mapped
+  std::vector<std::uint64_t> free_;  // covers all memory that was ever mapped
   std::vector<bool> mapped_;         // by granule of the range (2 MiB)
   AddressTable<Run> live_;
 };

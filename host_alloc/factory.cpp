@@ -22,8 +22,9 @@ constexpr HostAllocatorInfo table[] = {
     {"mmap", "mmap", "mmap and munmap", DeviceKind::cpu},
 };
 
-// Address space costs nothing, and holes left by shrink() can only be reused by requests that fit
-// them. Limited to what tools that rearrange the address space (ThreadSanitizer) leave free.
+// The size of the reserved range: twice the capacity and more, because addresses cost nothing, and
+// holes left by shrink() serve only requests that fit them. Limited to what tools that rearrange
+// the address space (ThreadSanitizer) leave free.
 std::size_t addresses(const simt::DeviceId& device, std::size_t capacity) {
   const std::size_t twice = 2 * capacity + (std::size_t{64} << 20);
   return device.kind == DeviceKind::cuda ? twice : std::min(twice, std::size_t{1} << 39);
@@ -160,7 +161,7 @@ std::unique_ptr<HostAllocator> make_host_allocator(const std::string& id,
   const HostAllocatorInfo& info = find_host_allocator(id, device);
   HostAllocatorOptions with_capacity = options;
   if (info.only_on) {
-    // The platform knows its limits. On the CPU, pages that are never touched do not count.
+    // No limit by default: the platform knows its own, and on the CPU untouched pages do not count.
     if (with_capacity.capacity == 0) with_capacity.capacity = ~std::size_t{0};
     return std::make_unique<Front>(make_platform(device, id == "cudamallocasync", with_capacity));
   }

@@ -26,8 +26,8 @@ namespace heapwood::host_alloc {
 
 struct HostStatistics {
   std::uint64_t allocations = 0, deallocations = 0;
-  std::uint64_t refused = 0;   // allocate returned nullptr
-  std::uint64_t mappings = 0;  // times that physical memory was mapped
+  std::uint64_t refused = 0;   // calls of allocate() that returned nullptr
+  std::uint64_t mappings = 0;  // how often physical memory was mapped
   std::uint64_t live_blocks = 0;
   std::size_t requested_bytes = 0;  // requested by live blocks
   std::size_t used_bytes = 0;       // occupied by live blocks
@@ -36,7 +36,7 @@ struct HostStatistics {
   std::optional<std::size_t> mapped_bytes, peak_mapped_bytes;
 };
 
-// Part of the address range. walk() reports regions in order of address, without gaps, from the
+// A part of the address range. walk() reports regions in order of address, without gaps, from the
 // beginning of the range to the end of the last mapped region.
 struct HostRegion {
   enum class State : std::uint8_t { free, used, unmapped };
@@ -72,7 +72,7 @@ class HostAllocator {
 struct HostAllocatorOptions {
   std::size_t capacity = 0;              // max physical memory; 0 = that of the device
   std::size_t initial_bytes = 0;         // mapped at creation
-  std::size_t growth_bytes = 16u << 20;  // mapped at a time; more if a request needs it
+  std::size_t growth_bytes = 16u << 20;  // min bytes mapped at a time
 };
 
 struct HostAllocatorInfo {
@@ -83,13 +83,13 @@ struct HostAllocatorInfo {
 };
 std::span<const HostAllocatorInfo> host_allocators();
 
-// Throws Error{Exit::usage} that lists the ids if there is none of that name, and
-// Error{Exit::device} if it does not support the device.
+// Finds an allocator. Throws Error{Exit::usage} that lists the ids if there is none of that name,
+// and Error{Exit::device} if it does not support the device.
 const HostAllocatorInfo& find_host_allocator(const std::string& id, const simt::DeviceId& device);
 std::unique_ptr<HostAllocator> make_host_allocator(const std::string& id,
                                                    const simt::DeviceId& device,
                                                    const HostAllocatorOptions& options = {});
-// Manages a range provided by the caller, which must be empty. Not for allocators whose memory the
+// Makes an allocator that manages `range`, which must be empty. Not for allocators whose memory the
 // platform manages.
 std::unique_ptr<HostAllocator> make_host_allocator(const std::string& id,
                                                    std::unique_ptr<simt::VirtualRange> range,

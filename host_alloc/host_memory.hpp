@@ -26,9 +26,9 @@ class HostMemory final : public simt::MemorySource {
   void deallocate(const simt::DeviceId& device, void* block) noexcept override;
   std::size_t available(const simt::DeviceId& device) override;
 
-  // One line for each device with blocks that were never freed.
+  // Describes, one line per device, blocks that were never freed.
   std::vector<std::string> leaks() const;
-  // The trace of the first device used; empty if nothing was recorded.
+  // The recorded trace of the first device used; empty if nothing was recorded.
   HostTrace trace() const;
 
  private:
@@ -41,7 +41,7 @@ class HostMemory final : public simt::MemorySource {
 
   std::string id_;
   bool record_;
-  mutable std::mutex mutex_;  // of the list
+  mutable std::mutex mutex_;  // protects the list of allocators
   std::vector<std::unique_ptr<OnDevice>> devices_;
 };
 

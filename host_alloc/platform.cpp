@@ -12,7 +12,7 @@ namespace {
 
 class Platform final : public Policy {
  public:
-  // async: in the order of CUDA's default stream.
+  // async: uses cudaMallocAsync, in the order of CUDA's default stream.
   Platform(const simt::DeviceId& device, bool async, const HostAllocatorOptions& options)
       : device_(device), async_(async), capacity_(options.capacity) {}
   ~Platform() override {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A policy for managing device memory from the host, without the lock and the statistics, which are
-// in the front end (factory.cpp). For .cpp files only.
+// How a host allocator manages device memory. The lock and the statistics are in the front end
+// (factory.cpp). For .cpp files only.
 #pragma once
 
 #include <tsl/robin_map.h>
@@ -21,7 +21,7 @@ namespace heapwood::host_alloc {
 inline constexpr std::size_t unit = HostAllocator::default_alignment;
 inline constexpr std::size_t largest_alignment = std::size_t{2} << 20;
 
-// Device addresses are only numbers here and are never dereferenced.
+// The pointer with this device address. Addresses are only numbers here and are never dereferenced.
 inline void* pointer_to(std::uintptr_t address) {
   return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
 }
@@ -34,7 +34,7 @@ struct LiveBlock {
 class Policy {
  public:
   virtual ~Policy() = default;
-  // `bytes` is at least 1; the alignment is a power of two up to largest_alignment.
+  // `bytes` is at least 1. The alignment is a power of two up to largest_alignment.
   virtual LiveBlock allocate(std::size_t bytes, std::size_t alignment) = 0;
   // Returns the description of the freed block. Throws and changes nothing if it is not a live
   // block (refuse_free).
@@ -45,8 +45,8 @@ class Policy {
   virtual std::uint64_t mappings() const = 0;
 };
 
-// A reserved range of device addresses and its mapped parts: the limit of physical memory, and the
-// pieces in which it was mapped. A piece is unmapped as a whole.
+// A reserved range of device addresses, the limit of its physical memory, and the pieces in which
+// memory was mapped. A piece is unmapped as a whole.
 class MappedRange {
  public:
   MappedRange(std::unique_ptr<simt::VirtualRange> range, const HostAllocatorOptions& options)
@@ -66,9 +66,9 @@ class MappedRange {
     return (bytes + g - 1) / g * g;
   }
 
-  // Maps `need` bytes from `offset` on, or a growth step if that is more: mapping takes tens of
-  // microseconds, nearly independent of the size. Nothing is mapped yet in the `max_bytes` bytes
-  // there. Returns the bytes mapped, 0 if there is no memory.
+  // Maps `need` bytes from `offset` on, or a growth step if that is more, because a mapping takes
+  // tens of microseconds nearly independent of its size. No more than `max_bytes`, which are all
+  // unmapped. Returns the bytes mapped, 0 if there is no memory.
   std::size_t grow(std::size_t offset, std::size_t need, std::size_t max_bytes) {
     if (need > mappable_bytes()) return 0;
     const std::size_t step = std::min({std::max(need, growth_), max_bytes, mappable_bytes()});
@@ -108,12 +108,12 @@ class MappedRange {
   std::unique_ptr<simt::VirtualRange> range_;
   std::size_t capacity_, growth_, mapped_ = 0;
   std::uint64_t mappings_ = 0;
-  std::map<std::size_t, std::size_t> pieces_;  // offset, bytes
+  std::map<std::size_t, std::size_t> pieces_;  // offset -> bytes
 };
 
-// The hash table that replaces boundary tags: live blocks by device address.
-// Addresses are multiples of 256, and the table uses the lowest bits of the hash: Fibonacci hashing
-// (Knuth 6.4) moves the highest bits down.
+// Hashes device addresses for the table of live blocks, which replaces boundary tags. Addresses are
+// multiples of 256, but the table uses the lowest bits of the hash: Fibonacci hashing (Knuth 6.4)
+// moves the highest bits down.
 struct AddressHash {
   std::size_t operator()(std::uintptr_t address) const {
     const std::uint64_t product = static_cast<std::uint64_t>(address) * 0x9E3779B97F4A7C15u;
@@ -121,8 +121,8 @@ struct AddressHash {
   }
 };
 
-// At most half full. Initially has space for some thousand blocks, so that it rarely grows during a
-// request.
+// A table by device address, at most half full. Initially has space for some thousand blocks, so
+// that it rarely grows during a request.
 template <class Value>
 class AddressTable : public tsl::robin_map<std::uintptr_t, Value, AddressHash> {
  public:
@@ -136,15 +136,15 @@ std::unique_ptr<Policy> make_bitmask(std::unique_ptr<simt::VirtualRange> range,
                                      const HostAllocatorOptions& options);
 std::unique_ptr<Policy> make_hybrid(std::unique_ptr<simt::VirtualRange> range,
                                     const HostAllocatorOptions& options);
-// second_level_bits: 0 is segregated fit, 5 is TLSF.
+// second_level_bits: 0 makes segregated fit, 5 makes TLSF.
 std::unique_ptr<Policy> make_segregated_fit(std::unique_ptr<simt::VirtualRange> range,
                                             const HostAllocatorOptions& options,
                                             unsigned second_level_bits);
 std::unique_ptr<Policy> make_platform(const simt::DeviceId& device, bool async,
                                       const HostAllocatorOptions& options);
 
-// Throws the error for a free of an address that is not a live block, described by the regions that
-// the policy reports.
+// Throws the error for a free of an address that is not a live block; the policy's regions tell
+// what is there.
 [[noreturn]] void refuse_free(const Policy& policy, const void* block);
 
 }  // namespace heapwood::host_alloc

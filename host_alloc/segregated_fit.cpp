@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Segregated fit and two-level segregated fit over device memory that the host cannot read
-// (Bell, Kumar and Gill 2024, algorithms 1 and 2, section III.B).
+// Segregated fit and two-level segregated fit over device memory that the host cannot read (Bell,
+// Kumar and Gill 2024, algorithms 1 and 2, section III.B).
 //
 // The paper keeps a block's size and neighbours in a hash table in place of boundary tags, and
-// looks up neighbours by address. Here blocks are linked by address, so the only look-up is that of
-// the freed block.
+// looks up neighbours by address. Here blocks are linked in the order of addresses, so only the
+// freed block is looked up.
 //
 // Blocks tile the whole reserved range, which is one unmapped block at first. If no list has a
-// block that is certainly large enough, memory is mapped at the front of an unmapped block: of the
-// one where the least is needed, since a free block before it becomes part of the result. Such a
-// request visits all unmapped blocks and, if no more memory can be mapped, free blocks too. All
-// other calls, except for walk() and shrink(), are O(1).
+// block that is certainly large enough, memory is mapped at the front of an unmapped block: the one
+// that needs the least, since a free block before it becomes part of the result. Such a request
+// visits all unmapped blocks and, if no more memory can be mapped, free blocks too. All other
+// calls, except for walk() and shrink(), are O(1).
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -29,13 +29,13 @@ using BlockIndex = std::uint32_t;
 constexpr BlockIndex none = ~BlockIndex{0};
 
 struct Block {
-  // Vacant: an unused entry of the table.
+  // vacant: an unused entry of the array of blocks.
   enum class State : std::uint8_t { free, used, unmapped, vacant };
   std::size_t offset = 0, bytes = 0;
   std::size_t requested = 0;  // of a used block
-  // By address: together with the hash table they replace boundary tags.
+  // Neighbours by address; with the hash table they replace boundary tags.
   BlockIndex before = none, after = none;
-  // In the list of its class, or of unmapped or vacant blocks.
+  // Neighbours in the list of the block's size class, or of unmapped or vacant blocks.
   BlockIndex list_before = none, list_after = none;
   State state = State::free;
 };
@@ -81,8 +81,8 @@ class FreeLists {
     filled_[list / 64] &= ~(std::uint64_t{1} << list % 64);
     if (filled_[list / 64] == 0) filled_words_ &= ~(std::uint64_t{1} << list / 64);
   }
-  // A block of at least `bytes`, or `none` if the lists whose blocks are all large enough are
-  // empty.
+  // Returns a block of at least `bytes`; `none` if all lists are empty whose blocks are certainly
+  // large enough.
   BlockIndex find(std::size_t bytes) const {
     const std::size_t list = class_for(bytes);
     if (list >= lists_.size()) return none;
@@ -107,9 +107,9 @@ class FreeLists {
     }
   }
 
-  // The class of a block of that size.
+  // The class whose list has blocks of this size.
   std::size_t class_of(std::size_t bytes) const { return class_of_units(bytes / unit, bits_); }
-  // First class whose blocks all hold a request of that size.
+  // The first class all of whose blocks hold a request of this size.
   std::size_t class_for(std::size_t bytes) const {
     const std::uint64_t units = (bytes + unit - 1) / unit;
     const unsigned log2 = simt::highest_bit(units);
@@ -118,9 +118,9 @@ class FreeLists {
   }
 
  private:
-  static constexpr unsigned size_bits = 40;  // of units: 256 TiB
+  static constexpr unsigned size_bits = 40;  // sizes in units: up to 256 TiB
 
-  // 2^s classes per power of two; sizes of less than 2^s units have one each.
+  // There are 2^s classes per power of two; each size below 2^s units has its own class.
   static std::size_t class_of_units(std::uint64_t units, unsigned s) {
     const unsigned log2 = simt::highest_bit(units);
     if (log2 < s) return units;
@@ -135,7 +135,7 @@ class FreeLists {
 
 class SegregatedFit final : public Policy {
  public:
-  // second_level_bits: 0 is segregated fit, 5 is TLSF.
+  // second_level_bits: 0 makes segregated fit, 5 makes TLSF.
   SegregatedFit(std::unique_ptr<simt::VirtualRange> range, const HostAllocatorOptions& options,
                 unsigned second_level_bits);
 
@@ -166,7 +166,7 @@ class SegregatedFit final : public Policy {
   FreeLists lists_;
   std::vector<Block> blocks_;
   BlockList unmapped_, vacant_;
-  BlockIndex first_ = none;  // by address
+  BlockIndex first_ = none;  // the block with the lowest address
   AddressTable<BlockIndex> live_;
 };
 
@@ -197,8 +197,8 @@ LiveBlock SegregatedFit::allocate(std::size_t bytes, std::size_t alignment) {
   const std::size_t padding = std::max(alignment, unit) - unit;
   BlockIndex index = lists_.find(size + padding);
   if (index == none) index = grow(size, alignment);
-  // No more memory can be mapped: try every block that may fit, then unmap free memory and map it
-  // at other addresses.
+  // No more memory can be mapped: tries every block that may fit, then unmaps free memory and maps
+  // it at other addresses.
   if (index == none) index = find_any(size, alignment);
   if (index == none && shrink() > 0) index = grow(size, alignment);
   return index == none ? LiveBlock{} : take(index, size, alignment, bytes);
@@ -214,8 +214,8 @@ BlockIndex SegregatedFit::find_any(std::size_t bytes, std::size_t alignment) con
   return found;
 }
 
-// Maps memory for `bytes` and returns a free block that holds them, in its list, or `none`. Chooses
-// the unmapped block for which the least memory has to be mapped.
+// Maps memory for `bytes` at the unmapped block that needs the least, and returns a free block that
+// holds them, in its list; or `none`.
 BlockIndex SegregatedFit::grow(std::size_t bytes, std::size_t alignment) {
   BlockIndex best = none;
   std::size_t min_need = 0;
@@ -224,7 +224,7 @@ BlockIndex SegregatedFit::grow(std::size_t bytes, std::size_t alignment) {
     const std::size_t begin =
         is(block.before, State::free) ? blocks_[block.before].offset : block.offset;
     const std::size_t stop = round_up(begin, alignment) + bytes;
-    // The free block before it is large enough, but in a list with blocks that may be too small.
+    // The free block before it suffices; it was in a list whose blocks may be too small.
     if (stop <= block.offset) return block.before;
     std::size_t need = range_.whole(stop - block.offset);
     if (need > block.bytes) {
@@ -251,7 +251,8 @@ BlockIndex SegregatedFit::grow(std::size_t bytes, std::size_t alignment) {
   return release(insert(before, offset, mapped, State::used));
 }
 
-// Takes a block out of its list and returns the parts before and after the allocation to theirs.
+// Takes a block out of its list, and returns what is left before and after the allocation to the
+// lists.
 LiveBlock SegregatedFit::take(BlockIndex index, std::size_t bytes, std::size_t alignment,
                               std::size_t requested) {
   lists_.remove(blocks_, index);
@@ -282,7 +283,7 @@ LiveBlock SegregatedFit::deallocate(void* block) {
   return freed;
 }
 
-// Merges the block, which is in no list, with free neighbours and adds the result to its list.
+// Merges a block, which is in no list, with free neighbours, and adds the result to its list.
 BlockIndex SegregatedFit::release(BlockIndex index) {
   if (const BlockIndex after = blocks_[index].after; is(after, State::free)) {
     lists_.remove(blocks_, after);
@@ -308,7 +309,7 @@ std::size_t SegregatedFit::shrink() {
     return is(block, State::free) && offset + bytes <= end(block);
   };
   return range_.unmap_if(free, [&](std::size_t offset, std::size_t bytes) {
-    // Cut the free block into the parts before, in and after the unmapped range.
+    // Split the free block into the parts before, in and after the unmapped range.
     lists_.remove(blocks_, block);
     if (const std::size_t rest = end(block) - offset - bytes; rest > 0) {
       lists_.push(blocks_, insert(block, offset + bytes, rest, State::free));
@@ -322,7 +323,7 @@ std::size_t SegregatedFit::shrink() {
     }
     blocks_[unmapped].state = State::unmapped;
     blocks_[unmapped].bytes = bytes;
-    // Merge it with unmapped neighbours.
+    // Merge the unmapped part with unmapped neighbours.
     if (const BlockIndex after = blocks_[unmapped].after; is(after, State::unmapped)) {
       unmapped_.remove(blocks_, after);
       blocks_[unmapped].bytes += blocks_[after].bytes;
@@ -342,7 +343,7 @@ std::size_t SegregatedFit::shrink() {
 void SegregatedFit::walk(const std::function<void(const HostRegion&)>& visit) const {
   for (BlockIndex i = first_; i != none; i = blocks_[i].after) {
     const Block& block = blocks_[i];
-    // Never mapped, or returned to the device.
+    // The unmapped end of the range is not reported.
     if (block.state == State::unmapped && block.after == none) return;
     const HostRegion::State state = block.state == State::free   ? HostRegion::State::free
                                     : block.state == State::used ? HostRegion::State::used
@@ -351,7 +352,7 @@ void SegregatedFit::walk(const std::function<void(const HostRegion&)>& visit) co
   }
 }
 
-// Inserts after `before`, or at the beginning.
+// Inserts a block after `before`, or at the beginning if that is none.
 BlockIndex SegregatedFit::insert(BlockIndex before, std::size_t offset, std::size_t bytes,
                                  State state) {
   BlockIndex index = vacant_.first();
@@ -415,7 +416,7 @@ class Hybrid final : public Policy {
     const auto address = reinterpret_cast<std::uintptr_t>(block);
     const auto found = live_.find(address);
     if (found == live_.end()) {
-      // The block of a pool itself does not belong to the caller.
+      // An address at which a pool's block begins may not be freed: the pool is not the caller's.
       if (!blocks_.is_live(block) || pool_at_.find(address) != pool_at_.end())
         refuse_free(*this, block);
       return blocks_.deallocate(block);
@@ -426,13 +427,13 @@ class Hybrid final : public Policy {
     if (pool.free == 0) link(object.pool);
     pool.free |= std::uint64_t{1} << object.index;
     const LiveBlock freed{block, object.requested, pool.size};
-    // One empty pool per size is kept, so that alternating requests and frees do not create and
-    // destroy one each time.
+    // Keeps one empty pool per size, so that alternating requests and frees do not create and
+    // destroy a pool each time.
     if (pool.free == ~std::uint64_t{0} && (pool.before != no_pool || pool.after != no_pool))
       drop(object.pool);
     return freed;
   }
-  // The block of a pool is walked object by object; adjacent free objects are one region.
+  // Reports the block of a pool object by object; adjacent free objects are one region.
   void walk(const std::function<void(const HostRegion&)>& visit) const override {
     blocks_.walk([&](const HostRegion& region) {
       const auto found = pool_at_.find(region.address);
@@ -464,10 +465,10 @@ class Hybrid final : public Policy {
   static constexpr unsigned objects = 64;
   static constexpr std::uint32_t no_pool = ~std::uint32_t{0};
   struct ObjectPool {
-    std::uintptr_t base = 0;  // 0: an unused entry
-    std::size_t size = 0;     // of an object
-    std::uint64_t free = 0;   // bit i: object i
-    // In the list of pools of its size that have space.
+    std::uintptr_t base = 0;  // 0 in an unused entry
+    std::size_t size = 0;     // bytes of an object
+    std::uint64_t free = 0;   // bit i is set if object i is free
+    // Neighbours in the list of pools that have a free object of this size.
     std::uint32_t before = no_pool, after = no_pool;
   };
   struct Object {
@@ -526,7 +527,7 @@ class Hybrid final : public Policy {
 
   SegregatedFit blocks_;
   std::vector<ObjectPool> pools_;
-  std::vector<std::uint32_t> unused_;                         // entries of pools_
+  std::vector<std::uint32_t> unused_;                         // unused entries of pools_
   std::array<std::uint32_t, limit / unit> first_with_space_;  // by size: the first pool with space
   AddressTable<Object> live_;
   AddressTable<std::uint32_t> pool_at_;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view heading = "op,id,bytes";
 
-// Part of a line, for an error message: short, without control characters.
+// A part of a line for an error message: short, without control characters.
 std::string quoted(std::string_view text) {
   std::string shown;
   for (const char c : text.substr(0, 40)) shown += c >= 0x20 && c < 0x7f ? c : '?';
@@ -104,7 +104,7 @@ bool HostTraceWriter::add_free(std::uint64_t id) {
 
 HostTrace parse_host_trace(std::string_view text, const std::string& name) {
   Parser parser(name);
-  // Editors on Windows add a byte order mark.
+  // Skips a byte order mark, which editors on Windows add.
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   while (!text.empty()) {
     const std::size_t end = text.find('\n');

@@ -18,9 +18,9 @@
 namespace heapwood::host_alloc {
 
 struct HostTraceOp {
-  std::uint32_t slot = 0;  // of the block: identifies it while it is live
+  std::uint32_t slot = 0;  // identifies the block while it is live
   bool allocate = false;
-  std::size_t bytes = 0;  // of an allocation
+  std::size_t bytes = 0;  // size of an allocation; unused for a free
   bool operator==(const HostTraceOp&) const = default;
 };
 
@@ -31,15 +31,16 @@ struct HostTrace {
 
 inline constexpr std::size_t largest_traced_request = std::size_t{1} << 48;
 
-// `name` is used in errors. Throws Error{Exit::scene} `NAME:LINE: what` at the first line that is
-// malformed, allocates an id that is live, or frees one that is not. Blocks may be live at the end.
+// Parses a trace; `name` is used in errors. Throws Error{Exit::scene} `NAME:LINE: what` at the
+// first line that is malformed, allocates an id that is live, or frees one that is not. Blocks may
+// be live at the end.
 HostTrace parse_host_trace(std::string_view text, const std::string& name);
 std::string host_trace_text(const HostTrace& trace);
 
-// Gives each live block a slot. Ids are any numbers.
+// Writes a trace: gives each live block a slot. Ids are arbitrary numbers.
 class HostTraceWriter {
  public:
-  // false: the id is live already, or is not live.
+  // Both return false if the id is in the wrong state: live already, or not live.
   bool add_allocation(std::uint64_t id, std::size_t bytes);
   bool add_free(std::uint64_t id);
   const HostTrace& trace() const { return trace_; }
@@ -65,7 +66,7 @@ class RecordedHostAllocator final : public HostAllocator {
   HostTrace trace() const;
 
  private:
-  // Held over the call, so that the order is the one in which memory changed owners.
+  // Held during each call, so that the trace has the order in which memory changed owners.
   mutable std::mutex mutex_;
   std::unique_ptr<HostAllocator> base_;
   HostTraceWriter trace_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A nave with aisles: two storeys of arcades along x, a coffered barrel vault with a skylight, an
-// apse at the far end. Walls of two triangles stand beside mouldings and cloth of thousands.
+// The scene `atrium`: a nave with aisles, two storeys of arcades along x, a coffered barrel vault
+// with a skylight, and an apse at the far end. Walls of two triangles are next to mouldings and
+// cloth of thousands.
 #include <cmath>
 
 #include "scenes/exact_math.hpp"
@@ -11,7 +12,7 @@
 namespace heapwood::scenes {
 namespace {
 
-// Metres.
+// Dimensions in metres.
 constexpr float bay = 4, half_nave = 4, aisle = 3.6f, wall = 0.8f;
 constexpr float tile = 1, gallery = 7, cornice = 12.8f, slab = 0.5f;
 constexpr float outer = half_nave + aisle;  // inner face of the outer walls, in z
@@ -29,9 +30,9 @@ struct Atrium {
   Model model;
   Random random;
   unsigned bays;
-  bool bare, plain, rich, fluted;  // detail; rich: tiles, balusters, coffers
-  float half;                      // of the length
-  float ground;                    // where walls begin; tiles lie above it
+  bool bare, plain, rich, fluted;  // levels of detail; rich adds tiles, balusters and coffers
+  float half;                      // half of the length
+  float ground;                    // height at which walls begin, below the tiles
 
   explicit Atrium(const Request& request) : random(request.seed) {
     const std::uint64_t n = request.triangles;
@@ -47,7 +48,7 @@ struct Atrium {
   float column_x(unsigned i) const { return -half + bay * static_cast<float>(i); }
   float middle_x(unsigned i) const { return column_x(i) + 0.5f * bay; }
 
-  // A box between two opposite corners.
+  // Adds a box between two opposite corners.
   void block(Vec3 a, Vec3 b) { box(model, {}, min(a, b), max(a, b)); }
   void shell();
   void floor();
@@ -58,13 +59,13 @@ struct Atrium {
   void furniture();
 };
 
-// The huge plain surfaces.
+// Adds the large plain surfaces.
 void Atrium::shell() {
   const float length = 2 * half;
   model.paint(limestone);
   for (const float side : {-1.0f, 1.0f}) {
     quad(model, {-half, ground, side * outer}, {length, 0, 0}, {0, gallery + 1.1f - ground, 0});
-    // Gallery: its floor, and the beams below it.
+    // The gallery's floor, and the beams below it.
     block({-half, gallery - slab, side * (half_nave - 0.55f)}, {half, gallery, side * outer});
     quad(model, {-half, cornice, side * half_nave}, {length, 0, 0}, {0, 0, side * aisle});
     for (unsigned i = 0; i <= bays; ++i) {
@@ -83,17 +84,17 @@ void Atrium::shell() {
     }
   }
   quad(model, {-half, ground, -outer}, {0, 0, 2 * outer},
-       {0, cornice - ground, 0});  // behind the default camera
+       {0, cornice - ground, 0});  // the wall behind the default camera
 }
 
 void Atrium::floor() {
-  // It continues under the walls, so that no ray escapes between them.
+  // The floor continues under the walls, so that no ray escapes between them.
   const float under = 0.1f;
   model.paint(dark_stone);
   quad(model, {-half - under, ground, -outer - under}, {2 * (half + under), 0, 0},
        {0, 0, 2 * (outer + under)});
   if (!rich) return;
-  // Bevelled edges, each tile a hair out of level.
+  // Each tile has bevelled edges and is slightly out of level.
   unsigned row = 0;
   for (float x = -half; x < half - 0.5f; x += tile, ++row) {
     unsigned column = 0;
@@ -103,7 +104,8 @@ void Atrium::floor() {
       Vec3 base[4], top[4];
       for (unsigned i = 0; i < 4; ++i) {
         const float right = i == 1 || i == 2 ? 1 : 0, back = i >= 2 ? 1 : 0;
-        const float edge_x = 1 - 2 * right, edge_z = 1 - 2 * back;  // inwards
+        // Directions towards the tile's middle.
+        const float edge_x = 1 - 2 * right, edge_z = 1 - 2 * back;
         base[i] = {x + right * tile + edge_x * gap, low, z + back * tile + edge_z * gap};
         top[i] = base[i] +
                  Vec3{edge_x * bevel, -low + random.uniform(-0.0015f, 0.0015f), edge_z * bevel};
@@ -124,7 +126,7 @@ void Atrium::arcades(float side) {
            {.height = 4.5f, .radius = 0.34f, .plain = plain, .bare = bare, .fluted = fluted});
     column(model, place({x, gallery, z}),
            {.height = 3.4f, .radius = 0.24f, .plain = plain, .bare = bare, .fluted = fluted});
-    // The piers that carry the arches, over the whole height of the wall.
+    // The piers that carry the arches are as high as the wall.
     model.paint(limestone);
     const float half_pier = 0.5f * wall;
     block({x - 0.5f, 4.5f, z - half_pier}, {x + 0.5f, gallery - slab, z + half_pier});
@@ -157,7 +159,7 @@ void Atrium::arcades(float side) {
     model.paint(limestone);
   }
   model.paint(marble);
-  // String courses below the gallery and below the vault: three fillets, each further out.
+  // Mouldings below the gallery and below the vault: three fillets, each projecting further.
   const float inner = z - side * 0.5f * wall;
   for (unsigned k = 0; k < (plain ? 1u : 3u); ++k) {
     const float out = 0.07f * static_cast<float>(k + 1), h = 0.1f * static_cast<float>(k);
@@ -202,7 +204,8 @@ void Atrium::upper_windows(float side) {
 }
 
 void Atrium::vault() {
-  // Angles from the springing, 0 at z = +half_nave; the middle is open to the sky.
+  // Angles count from the springing of the vault, 0 at z = +half_nave. Its middle is open to the
+  // sky.
   const float radius = half_nave - 0.35f, open = 0.3f * pi;
   model.paint(plaster);
   const auto on = [=](float x, float angle, float raised) {
@@ -226,7 +229,7 @@ void Atrium::vault() {
           return on(x0 + (x1 - x0) * (static_cast<float>(column) + u) / across,
                     angle((static_cast<float>(row) + v) / up), raised);
         };
-        // A rim, two steps inwards, the sunk panel.
+        // A coffer: a rim, two steps inwards, the sunk panel.
         constexpr float inset[4] = {0, 0.12f, 0.15f, 0.22f}, sunk[4] = {0, 0, -0.09f, -0.16f};
         const auto ring = [=](unsigned step, unsigned corner) {
           const float a = inset[step], b = 1 - a;
@@ -296,7 +299,7 @@ void Atrium::end_wall() {
              {.height = spring, .radius = 0.3f, .fluted = fluted});
   }
   quad(model, {half, top, -half_nave}, {0, cornice - top, 0}, {0, 0, 2 * half_nave});
-  // Under the vault a half disc with a round window.
+  // A half disc with a round window closes each end under the vault.
   const float eye = 1.1f, eye_y = cornice + 1.75f;
   const auto lunette = [=, half = half](float u, float v) {
     const float a = 2 * pi * u, dy = exact::sin(a), dz = exact::cos(a);
@@ -309,8 +312,8 @@ void Atrium::end_wall() {
   quad(model, {half + 0.02f, cornice, -half_nave}, {0, 0.6f, 0},
        {0, 0, 2 * half_nave});  // behind its corners
   model.add({.point = lunette, .cells_u = 48, .min_u = 16, .closed = true});
-  // The apse: half a cylinder and half a dome. They share no corners with each other or the arch,
-  // so each starts behind the surface in front of it.
+  // The apse is half a cylinder and half a dome. These share no vertices with each other or the
+  // arch, so each starts behind the surface in front of it.
   const float back = half + 0.9f, wide = radius + 0.06f, wider = wide + 0.06f;
   const auto apse = [=, ground = ground](float u, float v) {
     const float a = pi * (u - 0.5f), y = ground + (spring + 0.15f - ground) * v;
@@ -383,7 +386,7 @@ void Atrium::furniture() {
       if (i % 2 == 1) lantern(model, {x, gallery - slab, side * (half_nave + 0.5f * aisle)}, 1.6f);
     }
   }
-  // Along the nave, between the columns.
+  // Objects along the nave, between the columns.
   for (unsigned i = 1; i < bays; i += 2) {
     for (const float side : {-1.0f, 1.0f}) {
       const Vec3 spot = {column_x(i), 0, side * (half_nave - 1.1f)};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Scenes that are hard for builders and allocators: no triangle, one, many in one place, no volume,
+// Scenes that are hard for builders and allocators: no triangle, one, many equal ones, no volume,
 // no area, extreme sizes.
 #include <cmath>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Polynomials are Taylor series with coefficients written as quotients: the quotient of two exact
-// numbers is the same everywhere. The first neglected term bounds the error. A constant subtracted
-// in two parts has 33 bits in the first, so that its product with an integer below 2^20 is exact.
+// Polynomials are Taylor series whose coefficients are quotients of two exact numbers, which are
+// identical everywhere. The first neglected term bounds the error. If a constant is subtracted in
+// two parts, the first part has 33 bits, so that its product with an integer below 2^20 is exact.
 #include "scenes/exact_math.hpp"
 
 #include <cmath>
@@ -14,7 +14,7 @@ constexpr double half_pi_high = 0x1.921fb544p+0, half_pi_low = 0x1.0b4611a626331
 constexpr double one_over_ln2 = 0x1.71547652b82fep+0;
 constexpr double ln2_high = 0x1.62e42fefp-1, ln2_low = 0x1.473de6af278edp-34;
 
-// |r| <= pi/4: the next terms are r^19 / 19! < 2^-63 and r^18 / 18! < 2^-58.
+// For |r| <= pi/4. The next terms are r^19 / 19! < 2^-63 and r^18 / 18! < 2^-58.
 double sin_near_0(double r) {
   const double s = r * r;
   double sum = 1;
@@ -47,7 +47,7 @@ SinCos sin_cos(double x) {
   }
 }
 
-// |r| <= ln(2) / 2: the next term is r^15 / 15! < 2^-63.
+// Uses |r| <= ln(2) / 2: the next term is r^15 / 15! < 2^-63.
 double exp_of(double x) {
   if (x < -87) return 0;
   if (x > 88) x = 88;
@@ -58,8 +58,8 @@ double exp_of(double x) {
   return std::ldexp(sum, static_cast<int>(n));
 }
 
-// log((1 + s) / (1 - s)) = 2 (s + s^3 / 3 + ...) with |s| <= 0.1716: the next term is 2 s^23 / 23 <
-// 2^-61.
+// Uses log((1 + s) / (1 - s)) = 2 (s + s^3 / 3 + ...) with |s| <= 0.1716: the next term is 2 s^23 /
+// 23 < 2^-61.
 double log_of(double x) {
   int e = 0;
   double m = std::frexp(x, &e);  // in [1/2, 1)

@@ -22,7 +22,7 @@ Mesh make_statue(const Request& request);
 Mesh make_stadium(const Request& request);
 Mesh make_pipes(const Request& request);
 
-// For tests, with exact counts.
+// Scenes for tests, with exact numbers of triangles.
 Mesh make_empty(const Request& request);
 Mesh make_single(const Request& request);
 Mesh make_identical(const Request& request);
@@ -31,9 +31,9 @@ Mesh make_points(const Request& request);
 Mesh make_tiny(const Request& request);
 Mesh make_huge(const Request& request);
 
-// "atrium, statue, stadium".
+// The names of a table: "atrium, statue, stadium".
 std::string names_of(std::span<const Procedural> table);
-// parse_scene_name() for another table; the result points into it.
+// Does what parse_scene_name() does, for another table; the result points into it.
 std::optional<SceneName> parse_name(const std::string& text, std::span<const Procedural> table);
 
 }  // namespace heapwood::scenes

@@ -24,7 +24,7 @@ namespace {
 constexpr std::string_view blanks = " \t\v\f\r";
 constexpr std::size_t max_piece = std::size_t{1} << 24;  // bytes read between checks for Ctrl-C
 
-// Paths may contain any characters; messages are one line.
+// A path for a message of one line: paths may contain any characters.
 std::string shown(const std::string& path) { return printable(path, path.size()); }
 
 struct Descriptor {
@@ -41,7 +41,7 @@ struct Descriptor {
   throw Error(Exit::scene, shown(path) + ": cannot be read: " + reason);
 }
 
-// The length in bytes of the first character; 0 if it is not UTF-8.
+// The length in bytes of the first character; 0 if the text does not begin with valid UTF-8.
 std::size_t utf8_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned first = byte(0);
@@ -53,15 +53,15 @@ std::size_t utf8_length(std::string_view text) {
   for (std::size_t i = 1; i < length; ++i) {
     if ((byte(i) & 0xc0) != 0x80) return 0;
   }
-  // Overlong, a surrogate, or beyond U+10FFFF.
+  // Refuses overlong encodings, surrogates, and values beyond U+10FFFF.
   const unsigned second = byte(1);
   const bool refused = (first == 0xe0 && second < 0xa0) || (first == 0xed && second >= 0xa0) ||
                        (first == 0xf0 && second < 0x90) || (first == 0xf4 && second >= 0x90);
   return refused ? 0 : length;
 }
 
-// One character: C0, DEL, C1 (U+0080 to U+009F), U+2028 to U+202E (lines, paragraphs, direction),
-// U+2066 to U+2069.
+// Whether a character controls the output: C0, DEL, C1 (U+0080 to U+009F), U+2028 to U+202E (lines,
+// paragraphs, direction), U+2066 to U+2069.
 bool is_control(std::string_view character) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(character[i]); };
   if (character.size() == 1) return byte(0) < 0x20 || byte(0) == 0x7f;
@@ -110,7 +110,7 @@ void check_interruption() {
 }
 
 FileBytes read_file(const std::string& path) {
-  // Non-blocking: opening a pipe must not wait for its writer.
+  // Non-blocking, because opening a pipe must not wait for its writer.
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.fd < 0) unreadable(path, std::strerror(errno));
   struct stat status = {};
@@ -222,7 +222,7 @@ bool parse_double(std::string_view text, double& value) {
   const std::string_view digits = without_plus(text);
   const char* const end = digits.data() + digits.size();
   const auto [stop, error] = std::from_chars(digits.data(), end, value);
-  // Out of range leaves the value unset: too small becomes 0, too large infinite.
+  // from_chars leaves the value unset if it is out of range: too small is 0, too large is infinite.
   if (error == std::errc::result_out_of_range)
     value = std::strtod(std::string(digits).c_str(), nullptr);
   return stop == end && error != std::errc::invalid_argument;
@@ -249,7 +249,7 @@ std::size_t json_nesting(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (is_in_string && c == '\\') {
-      ++i;  // what is escaped ends no string
+      ++i;  // an escaped quote does not end a string
     } else if (c == '"') {
       is_in_string = !is_in_string;
     } else if (!is_in_string && (c == '{' || c == '[')) {

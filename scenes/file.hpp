@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reads whole files, parses words and numbers, and escapes text from files for messages
-// of one line.
+// Reads whole files, parses words and numbers, and escapes text from files for one-line messages.
 #pragma once
 
 #include <charconv>
@@ -23,21 +22,21 @@ struct FileBytes {
   std::string_view text() const { return {reinterpret_cast<const char*>(data.get()), size}; }
 };
 
-// Throws Error{Exit::scene} with the system's reason. Regular files only: reading a device or a
-// pipe may never end.
+// Reads a regular file; reading a device or a pipe may never end. Throws Error{Exit::scene} with
+// the system's reason.
 FileBytes read_file(const std::string& path);
 
-// Files that a scene file names, relative to its own directory. Nothing outside that directory is
-// read, also not through links.
+// Finds the files that a scene file names, relative to its own directory. Files outside that
+// directory are not read, not even through links.
 class CompanionFiles {
  public:
   explicit CompanionFiles(const std::string& scene_path);
 
-  // The path of a regular file. Throws Error{Exit::scene}: "name: reason". Backslashes separate
-  // folders, too.
+  // Returns the path of a regular file. Throws Error{Exit::scene}: "name: reason". A backslash also
+  // separates folders.
   std::string find(std::string_view name) const;
-  // If there is none, the file of that name in the directory itself: scene files often keep paths
-  // of the machine that wrote them.
+  // Like find(), but if there is no such file, returns the file of that name in the directory
+  // itself: scene files often keep paths of the machine that wrote them.
   std::string find_anywhere(std::string_view name) const;
 
  private:
@@ -49,10 +48,10 @@ class CompanionFiles {
 void check_interruption();
 
 // The text on one line, truncated to `limit` bytes. Control characters, line separators, marks of
-// the writing direction and invalid UTF-8 are escaped: `\n`, `\x1b`.
+// the writing direction and invalid UTF-8 are escaped, as in `\n` or `\x1b`.
 std::string printable(std::string_view text, std::size_t limit = 40);
 
-// Joins texts and numbers to one text.
+// Joins texts and numbers into one text.
 template <class... Parts>
 std::string concat(const Parts&... parts) {
   std::string result;
@@ -67,22 +66,23 @@ std::string concat(const Parts&... parts) {
   return result;
 }
 
-// The text with invalid UTF-8 escaped as by printable(): for JSON.
+// The text for JSON: invalid UTF-8 is escaped as in printable().
 std::string utf8_text(std::string_view text);
 
 // The text without a UTF-8 byte order mark, which editors on Windows add.
 std::string_view without_byte_order_mark(std::string_view text);
 
-// "dir/Bunny.ply" -> "Bunny"; "dir/Bunny.PLY" -> ".ply"; "ABC" -> "abc".
+// stem_of: "dir/Bunny.ply" -> "Bunny". extension_of: "dir/Bunny.PLY" -> ".ply"; of "ABC" it is
+// "abc".
 std::string stem_of(const std::string& path);
 std::string extension_of(const std::string& path);
 std::string lower(std::string_view text);
 
-// The first word of a line, which is removed from it; "" if there is none. Words are separated by
+// Removes the first word of a line and returns it; "" if there is none. Words are separated by
 // blanks: all white space except \n.
 std::string_view next_word(std::string_view& line);
 std::vector<std::string_view> words_of(std::string_view line);
-// Without blanks at both ends.
+// The text without blanks at both ends.
 std::string_view trimmed(std::string_view text);
 
 // Reads a number that is the whole text; false for anything else. `format` is passed to
@@ -96,28 +96,30 @@ bool parse_number(std::string_view text, T& value, Format... format) {
 // The number without a leading `+`, which std::from_chars refuses. `+-1` is returned unchanged, so
 // that it is refused.
 std::string_view without_plus(std::string_view number);
-// A finite or infinite number that is the whole text, with a sign; a number that is too small is 0.
+// Parses a finite or infinite number that is the whole text and may have a sign. A number too small
+// for a double is 0.
 bool parse_double(std::string_view text, double& value);
 
-// Removes the part before the first colon, and the colon, from NAME:COUNT:SEED. Returns the part.
+// Removes the part before the first colon, and the colon, from NAME:COUNT:SEED. Returns that part.
 std::string_view next_part(std::string_view& text);
-// A count below 10^18: `1500`, `20k`, `1m` or `7.5m`. Only with a unit it may have a fraction.
+// Parses a count below 10^18: `1500`, `20k`, `1m` or `7.5m`. Only with a unit may it have a
+// fraction.
 bool parse_count(std::string_view text, double& count);
 
-// The nesting depth of objects and arrays in JSON, which may be invalid. Parses nothing: a parser
-// that checks the depth in a callback takes time quadratic in the length of lists.
+// The nesting depth of objects and arrays in JSON, which may be invalid. Does not use the parser:
+// with a callback that checks the depth, that takes quadratic time for long lists.
 std::size_t json_nesting(std::string_view text);
 
-// A share from 0 to 1 in steps of 1/255, clamped; 0 for NaN.
+// Converts a share from 0 to 1 to steps of 1/255; clamps others, and converts NaN to 0.
 std::uint32_t byte_of(double share);
 
-// For a file that is not a scene file: its kind by its first bytes, and what to do ("it is UTF-16,
-// ..."); nullptr if the kind is unknown.
+// Describes a file that is not a scene file, by its first bytes, and says what to do ("it is
+// UTF-16, ..."); nullptr if its kind is unknown.
 const char* foreign_kind(std::string_view file);
 
-// FNV-1a of the bytes, continued from `hash`.
+// The FNV-1a hash of the bytes, continued from `hash`.
 std::uint64_t fnv1a(std::string_view bytes, std::uint64_t hash = 0xcbf29ce484222325u);
-// 16 hexadecimal digits.
+// The value as 16 hexadecimal digits.
 std::string hex_digits(std::uint64_t value);
 
 }  // namespace heapwood::scenes

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// glTF 2.0 files, .gltf and .glb: the triangles of the default scene with all instances, skins and
-// morph targets at rest; on request base colour, alpha and emission with their textures. A material
-// has one set of texture coordinates. Ignored, with a note: metallic-roughness, normal and
-// occlusion maps; points and lines. Files that require an unsupported extension, such as Draco
-// compression, are rejected.
+// Reads glTF 2.0 files, .gltf and .glb: the triangles of the default scene with all instances,
+// skins and morph targets at rest; if requested also base colour, alpha and emission with their
+// textures. A material has one set of texture coordinates. Ignored, with a note:
+// metallic-roughness, normal and occlusion maps; points and lines. Files that require an
+// unsupported extension, such as Draco compression, are rejected.
 #pragma once
 
 #include <cstddef>
@@ -25,25 +25,25 @@ inline bool is_gltf(const std::string& extension) {
 }
 
 // Throws Error{Exit::scene}: "source: accessors[3]: reason". The result has a triangle, finite
-// vertices and valid indices. Buffers and textures are read from the directory of `source`; memory
-// is bounded by their size.
+// vertices and valid indices. Buffers and textures are read from the directory of `source`, and
+// bound the memory used by their size.
 Mesh parse_gltf(std::span<const std::byte> file, const std::string& source,
                 Content content = Content::geometry);
 
-// The names of the files of a document's buffers and images, whether they exist or not; none for a
+// The files that a document names for its buffers and images, whether they exist or not; none for a
 // document that cannot be read.
 std::vector<std::string> gltf_file_names(std::span<const std::byte> file, const std::string& source,
                                          bool with_images = true);
 
 // A file that moves: node transforms, skins and morph targets at any time of one of its animations.
-// Triangles, materials and the origin are the same at all times. Thread-safe.
+// Triangles, materials and the origin do not change. Thread-safe.
 class GltfAnimation {
  public:
-  // Throws Error{Exit::scene} as parse_gltf() does.
+  // Throws what parse_gltf() throws.
   GltfAnimation(std::span<const std::byte> file, const std::string& source,
                 Content content = Content::geometry);
 
-  // The animations of the file; 0: nothing moves.
+  // The number of animations in the file; 0: nothing moves.
   std::size_t count() const;
   const std::string& name(std::size_t animation) const;  // may be empty
   double duration(std::size_t animation) const;          // seconds

@@ -56,7 +56,7 @@ std::uint32_t as_integer(const std::byte* bytes, Component component) {
                                        : value_at<std::uint32_t>(bytes);
 }
 
-// Linear light as an 8-bit sRGB value.
+// Converts linear light to an 8-bit sRGB value.
 std::uint32_t srgb_byte(float linear) {
   const float x = linear > 0 ? std::min(linear, 1.0f) : 0.0f;
   return byte_of(x <= 0.0031308f ? 12.92f * x : 1.055f * exact::pow(x, 1 / 2.4f) - 0.055f);
@@ -75,7 +75,8 @@ Container split(std::span<const std::byte> file, const std::string& source) {
     fail("byte 4: glTF version ", version, " is not supported; expected 2");
   const std::size_t claimed = value_at<std::uint32_t>(&file[8]);
   if (claimed > file.size()) fail("byte 8: it claims ", claimed, " bytes, but has ", file.size());
-  file = file.first(std::max<std::size_t>(claimed, 12));  // what follows is not of the model
+  // Bytes after the claimed length do not belong to the model.
+  file = file.first(std::max<std::size_t>(claimed, 12));
   Container container;
   std::size_t offset = 12;
   for (bool first = true; file.size() - offset >= 8; first = false) {
@@ -105,7 +106,7 @@ bool decode_data_uri(std::string_view uri, std::vector<std::byte>& bytes) {
   unsigned bits = 0;
   for (const char c : uri) {
     if (c == '=') break;
-    // '-' and '_' are those of RFC 4648, section 5.
+    // Also accepts '-' and '_', from the alphabet of RFC 4648, section 5.
     const std::size_t digit = digits.find(c == '-' ? '+' : c == '_' ? '/' : c);
     if (digit == digits.npos) return false;
     word = word << 6 | static_cast<std::uint32_t>(digit);
@@ -193,7 +194,7 @@ std::vector<T> Accessors::decode(std::uint32_t index, unsigned components, Conve
   const std::string place = concat("accessors[", index, "]: ");
   if (accessor.components != components)
     fail(place, "its elements have ", accessor.components, " components, expected ", components);
-  // The first element, after a check that `count` elements lie in the view.
+  // Returns the first element, after a check that `count` elements lie in the view.
   const auto elements = [&](const Location& location, std::size_t count, std::size_t size,
                             std::size_t& stride) {
     const std::span<const std::byte> bytes = view_bytes(location.view);

@@ -16,36 +16,36 @@
 
 namespace heapwood::scenes::gltf {
 
-// The two parts of a file: a .gltf is JSON alone.
+// The JSON and the binary part of a file; a .gltf has only JSON.
 struct Container {
   std::string_view json;
   std::span<const std::byte> binary;
 };
-// Throws Error{Exit::scene} for a damaged .glb.
+// Splits a file. Throws Error{Exit::scene} for a damaged .glb.
 Container split(std::span<const std::byte> file, const std::string& source);
 
 // Decodes the data behind `data:...;base64,`. Returns false if it is not such a URI.
 bool decode_data_uri(std::string_view uri, std::vector<std::byte>& bytes);
-// Replaces %20 and the like.
+// Replaces escapes such as %20 by their characters.
 std::string decode_percent(std::string_view uri);
 
 class Accessors {
  public:
-  // Reads the buffers: data URIs and files beside `path`. The document and the container must
-  // outlive this.
+  // Reads the buffers: data URIs, and files next to `path`. The document and the container must
+  // outlive this object.
   Accessors(const Document& document, const Container& container, const std::string& path);
 
-  // The elements as floats, `components` each; normalized integers in [-1, 1] or [0, 1]. Throws
-  // Error{Exit::scene} if the accessor has another number of components or its data is out of
-  // range.
+  // Reads an accessor as floats, `components` per element; normalized integers become values in
+  // [-1, 1] or [0, 1]. Throws Error{Exit::scene} if the accessor has another number of components
+  // or its data is out of range.
   std::vector<float> floats(std::uint32_t accessor, unsigned components);
-  // Colours with three or four components as sRGB with alpha.
+  // Reads colours with three or four components as sRGB with alpha.
   std::vector<std::uint32_t> colours(std::uint32_t accessor);
-  // Unsigned integers with `components` each.
+  // Reads unsigned integers, `components` per element.
   std::vector<std::uint32_t> integers(std::uint32_t accessor, unsigned components);
   std::span<const std::byte> view_bytes(std::uint32_t view) const;
 
-  // Counts decoded data and throws Error{Exit::scene} beyond the limit.
+  // Adds to the amount of decoded data, and throws Error{Exit::scene} above the limit.
   void use_memory(std::size_t bytes);
   template <class... Parts>
   [[noreturn]] void fail(const Parts&... reason) const {
@@ -58,7 +58,7 @@ class Accessors {
 
   const Document& document_;
   std::string source_;
-  std::vector<std::vector<std::byte>> decoded_;  // of data URIs
+  std::vector<std::vector<std::byte>> decoded_;  // contents of data URIs
   std::vector<FileBytes> files_;
   std::vector<std::span<const std::byte>> buffers_;
   std::size_t memory_ = 0, memory_limit_ = 0;

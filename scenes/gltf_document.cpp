@@ -16,8 +16,8 @@ using Json = nlohmann::json;
 constexpr std::size_t max_nesting = 64;
 constexpr double max_integer = 9007199254740992.0;  // 2^53
 
-// Extensions that a file may require: those that are read or change no picture, and those that are
-// ignored with a note.
+// Extensions that a file may require: the first list has those that are read or change no picture,
+// the second those that are ignored with a note.
 constexpr std::string_view read_extensions[] = {
     "KHR_texture_transform", "KHR_mesh_quantization",  "KHR_materials_emissive_strength",
     "KHR_materials_unlit",   "KHR_materials_variants", "KHR_materials_pbrSpecularGlossiness",
@@ -37,7 +37,7 @@ const Json& empty_object() {
   return empty;
 }
 
-// A JSON object with its place in the file, for messages.
+// A JSON object with its path in the document, for messages.
 class Object {
  public:
   Object(const Json& json, const std::string& source, std::string place)
@@ -91,7 +91,7 @@ class Object {
     const auto found = json_.find(key);
     return found == json_.end() ? absent : finite(*found, key);
   }
-  // `count` numbers, or any number of them for 0; false if absent.
+  // Reads a list of `count` numbers, or of any number for 0. Returns false if it is absent.
   bool numbers(const char* key, std::size_t count, std::vector<double>& values) const {
     if (!has(key)) return false;
     values.clear();
@@ -121,7 +121,7 @@ class Object {
     if (!has(key)) fail(concat("`", key, "` is missing"));
     return integer(key, 0);
   }
-  // An index below `limit`; `none` if absent.
+  // Reads an index below `limit`; `none` if it is absent.
   std::uint32_t index(const char* key, std::size_t limit) const {
     const auto found = json_.find(key);
     return found == json_.end() ? none : in_range(whole(*found, key), key, limit);
@@ -308,7 +308,7 @@ class Parser {
       double strength = 1;
       if (o.has("extensions")) {
         strength = o.extension("KHR_materials_emissive_strength").number("emissiveStrength", 1);
-        // The older workflow has its own base colour.
+        // The older workflow, specular-glossiness, has a base colour of its own.
         const Object old = o.extension("KHR_materials_pbrSpecularGlossiness");
         old.numbers("diffuseFactor", 4, factor);
         if (old.has("diffuseTexture")) info.base = texture_use(old.object("diffuseTexture"));
@@ -342,7 +342,7 @@ class Parser {
           return attributes.index(name.c_str(), accessor_count);
         };
         primitive.positions = attribute("POSITION");
-        // Compressed primitives have accessors without data.
+        // Accessors without data indicate a compressed primitive.
         if (p.object("extensions").has("KHR_draco_mesh_compression") &&
             (primitive.positions == none ||
              document_.accessors[primitive.positions].location.view == none)) {
@@ -442,7 +442,8 @@ class Parser {
     fail_node(static_cast<std::uint32_t>(first), "it is its own ancestor");
   }
 
-  // The visible nodes of the default scene; without one of the first; without any all.
+  // Collects the visible nodes of the default scene. If none is named, uses the first scene; if
+  // there is no scene, all nodes.
   void choose_scene() {
     const std::uint32_t chosen = root_.index("scene", root_.size("scenes"));
     std::vector<bool> shown(document_.nodes.size(), root_.size("scenes") == 0);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The JSON of a glTF 2.0 file as structures. All indices between them are in range, nodes form
-// trees, and nesting is limited; offsets and counts of binary data are checked where they are read
-// (gltf_accessors.hpp). Why not tinygltf: its version in Debian 12 copies `extras` recursively, so
-// that a file of 200 KB overflows the stack, and it opens any path that a file names.
+// trees, and nesting is limited. Offsets and counts of binary data are checked where they are read
+// (gltf_accessors.hpp). tinygltf is not used: the version in Debian 12 copies `extras` recursively,
+// so that a file of 200 KB overflows the stack, and it opens any path that a file names.
 #pragma once
 
 #include <algorithm>
@@ -48,16 +48,16 @@ struct Location {
 };
 
 struct Accessor {
-  Location location;  // without a view all elements are 0
+  Location location;  // if it has no view, all elements are 0
   std::size_t count = 0;
-  unsigned components = 1;  // 1 to 4, or 4, 9, 16 of a matrix
+  unsigned components = 1;  // 1 to 4; 4, 9 or 16 for a matrix
   bool normalized = false;
-  // Elements that replace others.
+  // The elements at these indices are replaced by these values.
   std::size_t sparse_count = 0;
   Location sparse_indices, sparse_values;
 };
 
-// Accessors of a primitive; `none`: absent.
+// Indices of the primitive's accessors; `none` if absent.
 struct Primitive {
   std::uint32_t positions = none, indices = none, material = none, colours = none;
   std::array<std::uint32_t, 4> uvs{none, none, none, none};
@@ -77,7 +77,8 @@ using Quaternion = std::array<double, 4>;
 struct Node {
   Vec3d translation, scale{1, 1, 1};
   Quaternion rotation{0, 0, 0, 1};
-  std::optional<std::array<double, 16>> matrix;  // replaces them; columns
+  // Replaces translation, rotation and scale; by columns.
+  std::optional<std::array<double, 16>> matrix;
   std::vector<std::uint32_t> children;
   std::uint32_t parent = none, mesh = none, skin = none, camera = none;
   std::vector<float> weights;
@@ -107,7 +108,7 @@ struct AnimationInfo {
 struct TextureUse {
   std::uint32_t texture = none;
   unsigned uv_set = 0;
-  // KHR_texture_transform
+  // Values of KHR_texture_transform.
   double offset[2] = {0, 0}, scale[2] = {1, 1}, rotation = 0;
 
   bool has_coordinates_of(const TextureUse& other) const {
@@ -122,7 +123,7 @@ struct MaterialInfo {
 };
 
 struct ImageInfo {
-  std::string uri;  // empty: in a view
+  std::string uri;  // empty: the picture is in a view
   std::uint32_t view = none;
 };
 
@@ -144,15 +145,16 @@ struct Document {
   std::vector<MeshInfo> meshes;
   std::vector<Node> nodes;
   std::vector<std::uint32_t> order;  // all nodes, parents first
-  std::vector<std::uint32_t> shown;  // the nodes of the scene, in order
+  std::vector<std::uint32_t> shown;  // nodes of the scene, in order
   std::vector<Skin> skins;
   std::vector<AnimationInfo> animations;
   std::vector<MaterialInfo> materials;
   std::vector<TextureInfo> textures;
   std::vector<ImageInfo> images;
   std::vector<CameraInfo> cameras;
-  bool has_ignored_maps = false;                // metallic-roughness, normal or occlusion
-  std::vector<std::string> ignored_extensions;  // which the file requires
+  bool has_ignored_maps = false;  // metallic-roughness, normal or occlusion
+  // Extensions that the file requires and that are ignored.
+  std::vector<std::string> ignored_extensions;
 };
 
 // Throws Error{Exit::scene}: "source: nodes[3]: reason". Animations are read on request.

@@ -14,7 +14,7 @@
 namespace heapwood::scenes::gltf {
 namespace {
 
-// Max vertices, and max triangles, of the scene with all instances: about 3 GiB.
+// Max vertices, and max triangles, of the scene with all instances; they take about 3 GiB.
 constexpr std::size_t max_flattened = std::size_t{1} << 26;
 
 std::vector<Vec3> points_of(const std::vector<float>& values) {
@@ -26,7 +26,7 @@ std::vector<Vec3> points_of(const std::vector<float>& values) {
 
 bool is_finite(Vec3 p) { return std::isfinite(p.x) && std::isfinite(p.y) && std::isfinite(p.z); }
 
-// Corners as triangles: a list, a strip of alternating winding, or a fan.
+// Converts corners to triangles: from a list, a strip of alternating winding, or a fan.
 void add_triangles_of(unsigned mode, const std::vector<std::uint32_t>& corners,
                       std::vector<Triangle>& triangles) {
   const std::size_t n = corners.size();
@@ -47,15 +47,16 @@ void add_triangles_of(unsigned mode, const std::vector<std::uint32_t>& corners,
 // A scene with its geometry decoded: primitives, their instances, skins and animations.
 class Model {
  public:
-  // Without `animated` no animation is read.
+  // animated: whether to read animations.
   Model(std::span<const std::byte> file, const std::string& source, Content content, bool animated);
 
   const std::vector<Clip>& clips() const { return clips_; }
   const std::string& clip_name(std::size_t i) const { return document_.animations[i].name; }
 
-  // Moves the mesh at rest out of the model. Call it once.
+  // Moves the mesh at rest out of the model; may be called once.
   Mesh take_rest() { return std::move(rest_); }
-  // x y z of all its vertices; `clip` may be null. Throws Error{Exit::scene} if one is not finite.
+  // The coordinates x y z of all vertices at a time; `clip` may be nullptr. Throws
+  // Error{Exit::scene} if one is not finite.
   std::vector<double> coordinates(const Clip* clip, double seconds) const;
 
  private:
@@ -63,11 +64,11 @@ class Model {
   struct Part {
     const Primitive* source = nullptr;
     std::vector<Vec3> positions;
-    std::vector<std::vector<Vec3>> targets;  // empty: a target without positions
+    std::vector<std::vector<Vec3>> targets;  // empty for a target without positions
     std::vector<Triangle> triangles;
     std::vector<Uv> uvs;
     std::vector<std::uint32_t> colours;
-    std::vector<std::uint32_t> joints;  // of a skin: four per vertex
+    std::vector<std::uint32_t> joints;  // four per vertex, if there is a skin
     std::vector<float> weights;
   };
   struct Instance {
@@ -86,7 +87,8 @@ class Model {
   void note(const Parts&... parts) {
     rest_.notes.push_back(concat(source_, ": ", parts...));
   }
-  // `joints`: transforms of the joints of the instance's skin, if it has one.
+  // Appends the vertices of an instance. `joints`: transforms of the joints of its skin, if it has
+  // one.
   void append(const Instance& instance, const Pose& pose, const std::vector<Affine>& joints,
               std::vector<double>& xyz) const;
 
@@ -94,9 +96,9 @@ class Model {
   Document document_;
   std::vector<Part> parts_;
   std::vector<Instance> instances_;
-  std::vector<std::vector<Affine>> inverse_bind_;  // of each skin's joints
+  std::vector<std::vector<Affine>> inverse_bind_;  // per skin, of its joints
   std::vector<Clip> clips_;
-  std::size_t unweighted_ = 0;  // vertices
+  std::size_t unweighted_ = 0;  // number of vertices without weights
   Mesh rest_;
 };
 
@@ -224,7 +226,8 @@ void Model::read_part(const Primitive& primitive, Content content, Accessors& ac
   if (!part.uvs.empty()) require_count(part.uvs.size(), "texture coordinates");
 }
 
-// Texture coordinates of the base colour's texture, else of the emission's, transformed.
+// Reads the texture coordinates, transformed, of the base colour's texture or, if there is none, of
+// the emission's.
 void Model::read_uvs(const Primitive& primitive, Accessors& accessors, Part& part) const {
   if (primitive.material == none) return;
   const MaterialInfo& material = document_.materials[primitive.material];
@@ -268,7 +271,8 @@ void Model::add_triangles() {
   std::uint32_t base = 0;
   for (const Instance& instance : instances_) {
     const Part& part = parts_[instance.part];
-    // A node that mirrors turns the winding around. Vertices of a skin do not follow their node.
+    // A node that mirrors reverses the winding, except for skins, whose vertices do not follow
+    // their node.
     const bool is_skinned = document_.nodes[instance.node].skin != none && !part.joints.empty();
     const bool mirrors = !is_skinned && pose.globals[instance.node].determinant() < 0;
     const unsigned second = mirrors ? 2 : 1, third = mirrors ? 1 : 2;
@@ -323,7 +327,7 @@ void Model::append(const Instance& instance, const Pose& pose, const std::vector
       moved = moved + joints[part.joints[k]](p) * weight;
       total += weight;
     }
-    // Weights are meant to add up to 1.
+    // Divides by the sum of the weights, which should be 1.
     moved = is_skinned ? Vec3d{moved.x / total, moved.y / total, moved.z / total}
                        : pose.globals[instance.node](p);
     xyz.insert(xyz.end(), {moved.x, moved.y, moved.z});
@@ -396,8 +400,8 @@ void Model::add_materials(const std::string& path, const Accessors& accessors) {
   if (document_.has_ignored_maps) note("metallic-roughness, normal and occlusion maps are ignored");
 }
 
-// The first perspective camera of the scene that can be used: its angle is between 1 and 170
-// degrees, its transform is regular and in range, and it keeps a horizon.
+// Uses the first perspective camera of the scene that is valid: its angle is between 1 and 170
+// degrees, its transform is invertible and in range, and it does not look straight up or down.
 void Model::add_camera(const Pose& pose) {
   const Vec3 extent = bounds(rest_).extent();
   const double distance = std::sqrt(static_cast<double>(dot(extent, extent)));
@@ -407,7 +411,7 @@ void Model::add_camera(const Pose& pose) {
     if (camera == none || !document_.cameras[camera].perspective) continue;
     const double fov = document_.cameras[camera].vertical_fov * 180 / 3.14159265358979;
     const Affine& global = pose.globals[node];
-    // It looks along its -z.
+    // A glTF camera looks along its -z axis.
     const double back =
         std::sqrt(global.z.x * global.z.x + global.z.y * global.z.y + global.z.z * global.z.z);
     const Vec3d position = global.origin - rest_.origin, forward = global.z * (-1 / back);

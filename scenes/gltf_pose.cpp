@@ -11,7 +11,7 @@ double dot(const Quaternion& a, const Quaternion& b) {
   return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3];
 }
 
-// The identity if the length is 0.
+// Returns a unit quaternion; the identity if the length is 0.
 Quaternion normalized(Quaternion q) {
   const double length = std::sqrt(dot(q, q));
   if (!(length > 0)) return {0, 0, 0, 1};
@@ -19,8 +19,8 @@ Quaternion normalized(Quaternion q) {
   return q;
 }
 
-// Spherical interpolation by bisection of the arc: no trigonometric functions, which differ between
-// C libraries.
+// Interpolates spherically, by bisection of the arc: trigonometric functions differ between C
+// libraries.
 Quaternion slerp(Quaternion a, Quaternion b, double t) {
   a = normalized(a);
   b = normalized(b);
@@ -103,7 +103,7 @@ void Clip::sample(const Track& track, float seconds, std::vector<double>& value)
   const double length = static_cast<double>(times[next]) - times[key];
   const double t = length > 0 ? (static_cast<double>(seconds) - times[key]) / length : 0;
   const bool cubic = track.channel.interpolation == Interpolation::cubic;
-  // A key of a cubic spline has three parts: tangent in, value, tangent out.
+  // In a cubic spline a key has three parts: in-tangent, value, out-tangent.
   const auto values = [&](std::size_t k, std::size_t part) {
     return track.values.data() + (cubic ? 3 * k + part : k) * track.width;
   };
@@ -133,7 +133,7 @@ void Clip::apply(double seconds, std::vector<Node>& nodes) const {
   for (const Track& track : tracks_) {
     Node& node = nodes[track.channel.node];
     sample(track, static_cast<float>(clamped), v);
-    // A node with a matrix must not be animated.
+    // glTF does not permit a matrix in an animated node, so it is dropped.
     node.matrix.reset();
     switch (track.channel.path) {
       case Path::translation:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Transforms of a glTF file's nodes, at rest and at a time of an animation.
+// The transforms of a glTF file's nodes, at rest and at a time of an animation.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace heapwood::scenes::gltf {
 
-// p -> x p.x + y p.y + z p.z + origin.
+// Maps p to x p.x + y p.y + z p.z + origin.
 struct Affine {
   Vec3d x{1, 0, 0}, y{0, 1, 0}, z{0, 0, 1}, origin;
 
@@ -17,14 +17,14 @@ struct Affine {
             x.z * p.x + y.z * p.y + z.z * p.z};
   }
   Vec3d operator()(Vec3d p) const { return turned(p) + origin; }
-  // Negative: it mirrors.
+  // Negative if the transform mirrors.
   double determinant() const {
     return x.x * (y.y * z.z - y.z * z.y) + x.y * (y.z * z.x - y.x * z.z) +
            x.z * (y.x * z.y - y.y * z.x);
   }
 };
 Affine operator*(const Affine& outer, const Affine& inner);
-// The transform of a matrix given by columns; its last row is taken to be 0 0 0 1.
+// The transform of a matrix given by columns; its last row is assumed to be 0 0 0 1.
 template <class T>
 Affine affine_of(const T* columns) {
   const auto column = [&](unsigned i) {
@@ -34,20 +34,21 @@ Affine affine_of(const T* columns) {
 }
 
 struct Pose {
-  std::vector<Affine> globals;              // of each node
-  std::vector<std::vector<float>> weights;  // of each node's morph targets; empty: the mesh's
+  std::vector<Affine> globals;              // by node
+  std::vector<std::vector<float>> weights;  // of morph targets, by node; empty: those of the mesh
 };
 
-// An animation with its data in memory.
+// An animation whose data is in memory.
 class Clip {
  public:
   // Throws Error{Exit::scene} if values are missing.
   Clip(const AnimationInfo& info, Accessors& accessors);
-  // A time that was out of range or before the previous one became the previous one.
+  // Whether the file had times that were out of range or decreasing; each was replaced by the one
+  // before it.
   bool has_moved_times() const { return has_moved_times_; }
 
   double duration() const { return duration_; }
-  // Moves the nodes of a pose at rest.
+  // Changes the nodes of a pose at rest to the pose at this time.
   void apply(double seconds, std::vector<Node>& nodes) const;
 
  private:
@@ -63,7 +64,7 @@ class Clip {
   bool has_moved_times_ = false;
 };
 
-// `clip` may be null: at rest.
+// `clip` may be nullptr: the pose at rest.
 Pose pose_at(const Document& document, const Clip* clip, double seconds);
 
 }  // namespace heapwood::scenes::gltf

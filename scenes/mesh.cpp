@@ -10,8 +10,9 @@
 namespace heapwood::scenes {
 namespace {
 
-// Differences and products of floats in double: triangles of size 1e-20 or 1e20 neither underflow
-// nor overflow, and equal products cancel to exactly 0.
+// Whether the triangle has area 0. Differences and products of floats are computed in double, so
+// that triangles of size 1e-20 or 1e20 neither underflow nor overflow, and equal products cancel to
+// exactly 0.
 bool zero_area(const Corners& t) {
   const Vec3d a = to_double(t.a);
   return cross(to_double(t.b) - a, to_double(t.c) - a) == Vec3d{};
@@ -26,7 +27,7 @@ double origin_of(double lo, double hi, double extent) {
   return std::round(centre / unit) * unit;
 }
 
-// vertex(i): the coordinates of vertex i.
+// vertex(i) returns the coordinates of vertex i.
 template <class F>
 Vec3d choose_origin(const Mesh& mesh, const F& vertex) {
   constexpr double infinite = std::numeric_limits<double>::infinity();
@@ -41,7 +42,8 @@ Vec3d choose_origin(const Mesh& mesh, const F& vertex) {
   return mesh.triangles.empty() ? Vec3d{} : origin_for(lo, hi);
 }
 
-// A vertex that no triangle refers to may be out of range once it is relative to the origin.
+// Clamps to the range of a float: a vertex that no triangle refers to may be out of range once it
+// is relative to the origin.
 float clamped(double x) {
   constexpr double limit = std::numeric_limits<float>::max();
   return static_cast<float>(std::clamp(x, -limit, limit));
@@ -51,7 +53,8 @@ Vec3 relative(Vec3d p, Vec3d origin) {
   return {clamped(d.x), clamped(d.y), clamped(d.z)};
 }
 
-// Arrays of the appearance have one entry per triangle or vertex, and indices are in range.
+// Checks that arrays of the appearance have one entry per triangle or vertex and that indices are
+// in range.
 void check_appearance(const Mesh& mesh, const std::string& source) {
   const Appearance& a = mesh.appearance;
   const auto has_size = [](std::size_t size, std::size_t wanted) {

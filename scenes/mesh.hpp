@@ -14,17 +14,17 @@
 
 namespace heapwood::scenes {
 
-// A view that comes with a scene: a good one of a procedural scene, or the camera of a glTF file.
-// Relative to the mesh's origin, as the vertices are.
+// The camera that comes with a procedural scene or a glTF file. Relative to the mesh's origin, as
+// the vertices are.
 struct CameraHint {
   Vec3 eye, target;
-  float fov = 45;  // vertical, degrees
+  float fov = 45;  // vertical angle in degrees
   bool operator==(const CameraHint&) const = default;
 };
 
-// Vertices are relative to `origin`: a vertex v lies at origin + v in the file's coordinates. The
-// origin is 0 for scenes about the file's origin, and near the scene's centre for scenes far from
-// it, so that single precision keeps their shape.
+// A mesh. Vertices are relative to `origin`: a vertex v lies at origin + v in the file's
+// coordinates. The origin is 0 for scenes around the file's origin, and near the scene's centre for
+// scenes far from it, so that single precision keeps their shape.
 struct Mesh {
   std::string name;  // "atrium", "conference"
   Vec3d origin;
@@ -32,24 +32,24 @@ struct Mesh {
   std::vector<Triangle> triangles;
   unsigned up = 1;                   // axis: 0 x, 1 y, 2 z
   std::optional<CameraHint> camera;  // absent: the renderer chooses one (render/auto_camera.hpp)
-  std::vector<std::string> notes;    // one line each, for the user: deviations from the file
-  Appearance appearance;             // empty: none, or not requested
+  std::vector<std::string> notes;    // deviations from the file, one line each for the user
+  Appearance appearance;             // empty if there is none, or none was requested
 };
 
-// What to read of a scene. Materials include the files of textures.
+// What to read of a scene; `materials` adds materials and the files of their textures.
 enum class Content { geometry, materials };
 
 // Chooses the origin and sets the vertices from the file's coordinates, x y z of each vertex;
-// `triangles` are set. An axis has origin 0 unless the centre of the referenced vertices is farther
-// from 0 than twice the scene's largest extent. Axes are independent: a terrain far away in x and y
-// keeps its heights. The origin is then the centre, rounded to a multiple of the largest extent
-// rounded up to a power of two. At that distance the difference of a coordinate in single precision
-// and the origin is exact, and integers stay integers.
+// `triangles` must be set. On each axis the origin is 0 unless the centre of the referenced
+// vertices is farther from 0 than twice the scene's largest extent; so a terrain far away in x and
+// y keeps its heights. Otherwise the origin is the centre, rounded to a multiple of the smallest
+// power of two that is no less than the largest extent. At that distance the difference of a
+// coordinate in single precision and the origin is exact, and integers stay integers.
 void place_vertices(Mesh& mesh, std::span<const double> coordinates);
-// Places the coordinates that are in `vertices`, in single precision.
+// Chooses the origin for coordinates that are in `vertices` already, in single precision.
 void place_vertices(Mesh& mesh);
 
-// The origin that place_vertices() chooses, for the bounds of the referenced vertices.
+// The origin that place_vertices() chooses for these bounds of the referenced vertices.
 Vec3d origin_for(const Vec3d& lo, const Vec3d& hi);
 
 // Makes the vertices relative to another origin.
@@ -58,8 +58,8 @@ void move_origin(Mesh& mesh, Vec3d origin);
 // Throws Error{Exit::scene} if the mesh, read from `source`, has no triangle.
 void require_triangles(const Mesh& mesh, const std::string& source);
 
-// Throws Error{Exit::scene} naming the first vertex that is not finite or the first index out of
-// range, in the appearance too.
+// Throws Error{Exit::scene} that names the first vertex that is not finite, or the first index out
+// of range, including those of the appearance.
 void check(const Mesh& mesh, const std::string& source);
 
 // Removes triangles of zero area (equal or collinear corners) and returns their number. Keeps the

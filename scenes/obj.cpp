@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint32_t no_uv = ~std::uint32_t{0};
 
-// `#` at the start of a line or after a blank.
+// Whether the line has a comment: a `#` at its start or after a blank.
 bool has_comment(std::string_view line) {
   for (std::size_t mark = line.find('#'); mark != line.npos; mark = line.find('#', mark + 1)) {
     if (mark == 0 || trimmed(line.substr(mark - 1, 1)).empty()) return true;
@@ -41,8 +41,8 @@ class LineReader {
     lines_in_last_ = 1;
     line = physical();
     if (!continues(line)) return true;
-    // The line may be the whole file: growing in steps would take up to three times its size.
-    // Memory that is not written is not used.
+    // Reserves the size of the whole file, which one line may have: growing in steps would take up
+    // to three times that. Memory that is not written is not used.
     joined_.reserve(text_.size());
     joined_.clear();
     while (continues(line)) {
@@ -85,7 +85,7 @@ std::optional<float> number(std::string_view word) {
   return value;
 }
 
-// Colours may have one number or three; `spectral` and `xyz` are ignored.
+// Parses a colour, which may have one number or three; `spectral` and `xyz` are ignored.
 std::optional<Vec3> colour(std::string_view line, float largest) {
   const auto x = number(next_word(line));
   if (!x) return std::nullopt;
@@ -94,7 +94,7 @@ std::optional<Vec3> colour(std::string_view line, float largest) {
   return Vec3{limited(*x), limited(y.value_or(*x)), limited(z.value_or(*x))};
 }
 
-// The file name of a map: the rest of the line behind options such as `-s 1 1 1` and `-clamp on`.
+// The file name of a map: the rest of the line after options such as `-s 1 1 1` and `-clamp on`.
 struct MapName {
   std::string name;
   bool clamp = false;
@@ -104,7 +104,7 @@ MapName map_name(std::string_view line) {
   MapName result;
   for (std::string_view rest = trimmed(line); rest.starts_with('-'); rest = trimmed(rest)) {
     const std::string_view option = next_word(rest);
-    // One word or up to three numbers.
+    // An option has one word as its value, or up to three numbers.
     const bool vector = option == "-s" || option == "-o" || option == "-t" || option == "-mm";
     std::string_view after = rest;
     const std::string_view first = next_word(after);
@@ -117,7 +117,7 @@ MapName map_name(std::string_view line) {
     for (unsigned i = 1; vector && i < 3; ++i) {
       const std::string_view word = next_word(after);
       if (!number(word)) break;
-      // The third number is for solid textures.
+      // The third number is only for solid textures.
       result.has_transform = result.has_transform || (i == 1 && changes(word));
       rest = after;
     }
@@ -138,15 +138,15 @@ void each_line(std::string_view text, F f) {
   }
 }
 
-// Appends the materials of a file to `appearance` and their indices to `names`. Malformed lines are
-// ignored: a picture without a colour is better than none.
+// Appends the materials of a file to `appearance`, and their indices to `names`. Ignores malformed
+// lines: a picture without a colour is better than no picture.
 class MtlParser {
  public:
   MtlParser(TextureFiles& textures, Appearance& appearance,
             std::map<std::string, std::uint32_t, std::less<>>& names)
       : textures_(textures), appearance_(appearance), names_(names) {}
 
-  // Returns whether a texture has a scale or an offset (-s, -o), which are ignored, too.
+  // Returns whether a texture has a scale or an offset (-s, -o), which are ignored.
   bool run(std::string_view text) {
     each_line(text, [this](std::string_view line) { statement(line); });
     finish();
@@ -175,7 +175,8 @@ class MtlParser {
       if (word == "-halo") word = next_word(line);
       const auto x = number(word);
       if (!x || (key == "tr" && has_opacity_)) return;
-      // Programs disagree on Tr: 1 may mean opaque. So Tr alone makes no material invisible.
+      // Programs disagree on the meaning of Tr: 1 may mean opaque. So Tr = 1 without d does not
+      // make a material invisible.
       current_->alpha = key == "d" ? std::clamp(*x, 0.0f, 1.0f) : *x > 0 && *x < 1 ? 1 - *x : 1;
       has_opacity_ = has_opacity_ || key == "d";
     } else if (key == "map_kd") {
@@ -197,12 +198,12 @@ class MtlParser {
   void finish() {
     if (!current_) return;
     Material& m = *current_;
-    // Some programs write a black Kd with a map_Kd and mean the colour of the map alone.
+    // Some programs write a black Kd with a map_Kd, and mean the colour of the map only.
     if (!diffuse_map_.name.empty() && (!has_colour_ || m.colour == Vec3{})) m.colour = {1, 1, 1};
     if (diffuse_map_.name.empty() && !has_colour_) m.colour = {0.8f, 0.8f, 0.8f};
     m.texture = texture(diffuse_map_);
     const std::uint32_t mask = texture(opacity_map_);
-    // Some programs write `d 0` with a map_d and mean the alpha of the map alone. If the map cannot
+    // Some programs write `d 0` with a map_d, and mean the alpha of the map only. If the map cannot
     // be read, an opaque surface is better than none.
     if (!opacity_map_.name.empty()) m.alpha = 1;
     if (mask != no_texture) {
@@ -223,7 +224,7 @@ class MtlParser {
   std::map<std::string, std::uint32_t, std::less<>>& names_;
   std::optional<Material> current_;
   MapName diffuse_map_, opacity_map_, emission_map_;
-  bool has_colour_ = false, has_opacity_ = false;  // by Kd, by d
+  bool has_colour_ = false, has_opacity_ = false;  // a Kd, a d has been read
   bool has_transform_ = false;
 };
 
@@ -238,7 +239,8 @@ class ObjParser {
     mesh_.name = printable(stem_of(source), source.size());
     LineReader reader(text);
     for (std::string_view line; reader.next(line);)
-      vertex_count_ += next_word(line) == "v";  // a face may refer to later vertices
+      // Counted first, because a face may refer to later vertices.
+      vertex_count_ += next_word(line) == "v";
     if (vertex_count_ >= std::numeric_limits<std::uint32_t>::max())
       fail("the file has more vertices than 32-bit indices can name; split it");
     if (reads_colours_) read_materials(find_libraries(text), source);
@@ -249,7 +251,7 @@ class ObjParser {
     Faces faces(mesh_.triangles, is_textured_ ? &mesh_.appearance.uv_triangles : nullptr);
     for (std::string_view line; reader_.next(line);) {
       const std::string_view keyword = next_word(line);
-      // Names may have a #.
+      // A `#` may be part of a material's name.
       if (keyword != "usemtl") line = line.substr(0, line.find('#'));
       if (keyword == "v") {
         vertex(line);
@@ -305,7 +307,7 @@ class ObjParser {
     is_textured_ = !look.textures.empty();
   }
 
-  // A line may name several libraries, or one whose name has blanks.
+  // The names of libraries on a line: several, or one that contains blanks.
   static std::vector<std::string> library_names(const std::string& line,
                                                 const CompanionFiles& files) {
     try {
@@ -330,7 +332,7 @@ class ObjParser {
     if (reads_colours_) vertex_colour(line);
   }
 
-  // `v x y z r g b`, from 0 to 1, as scanners and MeshLab write it.
+  // The colour in `v x y z r g b`, from 0 to 1, as scanners and MeshLab write it.
   void vertex_colour(std::string_view line) {
     std::uint32_t colour = 0xff000000u;
     for (unsigned i = 0; i < 3; ++i) {
@@ -381,7 +383,7 @@ class ObjParser {
       mesh_.appearance.triangle_materials.resize(mesh_.triangles.size(), material_);
   }
 
-  // The vertex of `7`, `-1`, `7/2`, `7//3`, `7/2/3`, from 0.
+  // The vertex, counted from 0, of a corner `7`, `-1`, `7/2`, `7//3` or `7/2/3`.
   std::uint32_t corner(std::string_view word) const {
     const std::string_view digits = word.substr(0, word.find('/')), number = without_plus(digits);
     std::int64_t index = 0;
@@ -414,7 +416,7 @@ class ObjParser {
     return index < 0 || index >= std::int64_t{no_uv} ? no_uv : static_cast<std::uint32_t>(index);
   }
 
-  // Corners whose texture coordinates are missing or out of range get new ones at the end.
+  // Gives corners whose texture coordinates are missing or out of range a new pair at the end.
   void add_default_uv() {
     const auto default_uv = static_cast<std::uint32_t>(mesh_.appearance.uvs.size());
     mesh_.appearance.uvs.push_back({});
@@ -432,9 +434,9 @@ class ObjParser {
   std::size_t vertex_count_ = 0;
   Mesh mesh_;
   std::vector<double> coordinates_;
-  std::vector<Corner> corners_;  // of the face
+  std::vector<Corner> corners_;  // corners of the current face
   std::map<std::string, std::uint32_t, std::less<>> materials_;
-  std::set<std::string> unknown_;  // names of materials
+  std::set<std::string> unknown_;  // names of materials that are not defined
   std::uint32_t material_ = 0;
   bool is_textured_ = false, reads_colours_;
 };

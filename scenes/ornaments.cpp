@@ -22,7 +22,7 @@ void column(Model& model, const Frame& frame, const Column& c) {
     box(model, frame, {-1.5f * r, h - 0.25f * r, -1.5f * r}, {1.5f * r, h, 1.5f * r});
     return;
   }
-  // Plinth, two tori with a hollow between them.
+  // A plinth, then two tori with a hollow between them.
   box(model, frame, {-1.55f * r, 0, -1.55f * r}, {1.55f * r, 0.35f * r, 1.55f * r});
   lathe(model, frame,
         {{1.45f * r, 0.35f * r},
@@ -34,7 +34,7 @@ void column(Model& model, const Frame& frame, const Column& c) {
          {1.05f * r, 1.16f * r},
          {r, 1.35f * r, -0.1f}},
         28, 0.08f, 10);
-  // The shaft swells a little and tapers.
+  // The shaft swells a little and narrows upwards.
   const float neck = h - 2.3f * r, bottom = 1.35f * r;
   std::function<float(float, float)> flutes;
   if (c.fluted) {
@@ -46,7 +46,7 @@ void column(Model& model, const Frame& frame, const Column& c) {
   lathe(model, frame,
         {{r, bottom}, {r * 0.98f, bottom + 0.4f * (neck - bottom), 0.004f}, {0.86f * r, neck}}, 28,
         0.35f, 8, flutes);
-  // Astragal, then a bell of leaves that curl outwards in two rows.
+  // An astragal, then a bell of leaves that curl outwards in two rows.
   lathe(model, frame, {{0.86f * r, neck}, {0.86f * r, neck + 0.14f * r, 0.5f}}, 28, 0.05f, 10);
   const float bell = neck + 0.14f * r, rise = h - 0.35f * r - bell;
   const auto leaves = [=](float angle, float y) {
@@ -112,7 +112,7 @@ void vase(Model& model, const Frame& frame, float height, unsigned kind) {
 }
 
 void knot(Model& model, const Frame& frame, float radius) {
-  // A trefoil stood upright; its tube swells and thins three times around.
+  // An upright trefoil, whose tube becomes thicker and thinner three times around.
   const float s = radius / 3;
   tube(model,
        {.path =
@@ -159,7 +159,7 @@ void teapot(Model& model, const Frame& frame, float height, float around) {
         {{0, 0.02f},
          {0.44f, 0},
          {0.46f, 0.03f, 0.3f},
-         {0.66f, 0.36f, 0.1515f},  // these two are upright where they meet
+         {0.66f, 0.36f, 0.1515f},  // these two segments meet upright
          {0.46f, 0.76f, 0.125f},
          {0.44f, 0.79f, 0.4f},
          {0.41f, 0.785f}},
@@ -203,7 +203,7 @@ void teapot(Model& model, const Frame& frame, float height, float around) {
 
 void cloth(Model& model, const Frame& frame, const Cloth& c) {
   const auto point = [=](float u, float v) {
-    // Drawn together towards the tie, loose again below it.
+    // The cloth is gathered towards the tie and loose below it.
     const float tie = 0.62f;
     const float pull = c.gather * exact::exp(-((v - tie) * 3.2f) * ((v - tie) * 3.2f)) +
                        0.35f * c.gather * std::max(0.0f, v - tie);

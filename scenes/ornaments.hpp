@@ -8,11 +8,11 @@
 
 namespace heapwood::scenes {
 
-// From plinth to abacus, `height` high with a shaft of `radius`.
+// A column `height` high from plinth to abacus, with a shaft of `radius`.
 struct Column {
   float height, radius;
   bool plain = false;  // without mouldings
-  bool bare = false;   // a shaft alone
+  bool bare = false;   // only a shaft
   bool fluted = false;
 };
 void column(Model& model, const Frame& frame, const Column& column);
@@ -25,8 +25,8 @@ void knot(Model& model, const Frame& frame,
 void lantern(Model& model, Vec3 top, float drop);  // hangs by a thin rod
 void teapot(Model& model, const Frame& frame, float height, float around);
 
-// Cloth in the x-y plane from y = 0 down to -height, with folds along z. gather: how far it is
-// drawn towards x = side.
+// A cloth in the x-y plane from y = 0 down to -height, with folds along z. gather: how far it is
+// pulled towards x = side.
 struct Cloth {
   float width, height;
   float folds, depth;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A plant: storeys of beams with slanted braces, bundles of pipes between them, tanks. Long and
-// thin triangles at every angle; the framework grows with the number of triangles, so that pipes
-// stay thin.
+// The scene `pipes`, a plant: storeys of beams with slanted braces, bundles of pipes between them,
+// and tanks. It has long and thin triangles at every angle. With more triangles the framework
+// grows, so that pipes stay thin.
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -19,7 +19,7 @@ constexpr Paint frame_paint{"blue-grey paint", {0.13f, 0.20f, 0.26f}},
     safety_yellow{"yellow paint", {0.78f, 0.46f, 0.03f}},
     galvanized{"galvanized steel", {0.42f, 0.44f, 0.45f}}, brick{"brick", {0.38f, 0.15f, 0.09f}},
     tank_paint{"cream paint", {0.74f, 0.70f, 0.60f}};
-// The bundles take these in turn.
+// Colours of bundles of pipes, used in turn.
 constexpr Paint pipe_paints[] = {
     {"silver paint", {0.56f, 0.57f, 0.58f}}, {"green paint", {0.07f, 0.28f, 0.14f}},
     {"red paint", {0.50f, 0.06f, 0.04f}},    {"white paint", {0.76f, 0.75f, 0.72f}},
@@ -27,10 +27,10 @@ constexpr Paint pipe_paints[] = {
     {"brown paint", {0.24f, 0.12f, 0.06f}}};
 
 struct Plant {
-  static constexpr float bay = 6, storey = 5;  // metres
+  static constexpr float bay = 6, storey = 5;  // dimensions in metres
   Model model;
   Random random;
-  unsigned nx, ny, nz;  // bays and storeys
+  unsigned nx, ny, nz;  // numbers of bays and storeys
   bool plain;
   float width, height, depth;
   unsigned bundles = 0;
@@ -49,7 +49,7 @@ struct Plant {
     depth = bay * static_cast<float>(nz);
   }
 
-  // Two flanges and a web.
+  // Adds a beam of two flanges and a web.
   void beam(Vec3 from, Vec3 to, float size) {
     const Vec3 along = to - from, d = normalize(along);
     const Vec3 a =
@@ -101,7 +101,7 @@ void Plant::framework() {
   }
 }
 
-// A floor of bars with a railing, one bay.
+// Adds a floor of bars with a railing for one bay.
 void Plant::grating(Vec3 corner) {
   model.paint(galvanized);
   for (unsigned i = 0; i < 24; ++i) {
@@ -142,7 +142,7 @@ void Plant::tank(Vec3 foot, float radius, float tall) {
   }
 }
 
-// One pipe through the corners: straight pieces are not divided, bends are; flanges cover the
+// Adds one pipe through the corners. Straight parts are not divided, bends are; flanges cover the
 // joints.
 void Plant::pipe(const std::vector<Vec3>& corners, Vec3 offset, float radius, bool flanges) {
   const float bend = 2.4f * radius, around = 13 + 14 * radius;
@@ -182,7 +182,7 @@ void Plant::pipe(const std::vector<Vec3>& corners, Vec3 offset, float radius, bo
   }
 }
 
-// A few parallel pipes, from bend to bend along the axes, sometimes slanted.
+// Adds a few parallel pipes along the axes from bend to bend, some of them slanted.
 void Plant::bundle(unsigned bends) {
   const bool thick = random.chance(0.25f);
   model.paint(pipe_paints[bundles++ % std::size(pipe_paints)]);

@@ -30,8 +30,8 @@ std::size_t size_of(Type type) {
 
 struct Property {
   std::string name;
-  Type type = Type::f32;           // of the value, or of a list's items
-  std::optional<Type> list_count;  // a list: the type of its length
+  Type type = Type::f32;           // type of the value, or of a list's items
+  std::optional<Type> list_count;  // of a list: the type of its length
 };
 
 struct Element {
@@ -43,11 +43,11 @@ struct Element {
 struct Header {
   Format format = Format::ascii;
   std::vector<Element> elements;
-  std::size_t body = 0;  // where the data begins
-  std::string texture;   // `comment TextureFile NAME`
+  std::size_t body = 0;  // offset of the data
+  std::string texture;   // NAME in `comment TextureFile NAME`
 };
 
-// The location of an error: lines in the header and in ASCII data, bytes in binary data.
+// The location of an error: a line in the header and in ASCII data, a byte in binary data.
 struct Place {
   std::span<const std::byte> file;
   const std::string& source;
@@ -57,7 +57,7 @@ struct Place {
     std::size_t number = offset;
     if (lines) {
       const auto head = file.first(std::min(offset, file.size()));
-      // Ends of lines: \n, \r\n and \r.
+      // Counts the ends of lines: \n, \r\n and \r.
       number = 1;
       for (std::size_t i = 0; i < head.size(); ++i) {
         number += head[i] == std::byte('\n') ? i == 0 || head[i - 1] != std::byte('\r')
@@ -79,7 +79,7 @@ constexpr TypeName type_names[] = {
     {"float", Type::f32}, {"float32", Type::f32}, {"double", Type::f64}, {"float64", Type::f64},
 };
 
-// The header: the elements, their properties, and the encoding.
+// Parses the header: elements, their properties, and the encoding.
 class HeaderParser {
  public:
   HeaderParser(std::span<const std::byte> file, const std::string& source)
@@ -119,8 +119,8 @@ class HeaderParser {
  private:
   [[noreturn]] void fail(const std::string& reason) const { place_.fail(begin_, reason); }
 
-  // Without the line end: \n or \r\n, or \r if the first line ends in it. A \n after the last \r is
-  // then data.
+  // The next line without its end, which is \n or \r\n, or \r if the first line ends in it. A \n
+  // after the last \r is then data.
   std::string_view next_line() {
     begin_ = next_;
     const std::size_t end = text_.find(ends_in_cr_ ? '\r' : '\n', begin_);
@@ -179,12 +179,12 @@ class HeaderParser {
 
   Place place_;
   std::string_view text_;
-  std::size_t begin_ = 0, next_ = 0;  // of the current line, of the next
+  std::size_t begin_ = 0, next_ = 0;  // offsets of the current line and of the next one
   bool ends_in_cr_ = false;
   Header header_;
 };
 
-// The current item, for messages.
+// The item that is being read, for messages.
 struct Current {
   const Element* element = nullptr;
   std::uint64_t index = 0;
@@ -198,14 +198,14 @@ double value_at(const std::byte* bytes, bool big_endian) {
   if (big_endian) std::reverse(raw.begin(), raw.end());
   return std::bit_cast<T>(raw);
 }
-// In the order of Type.
+// Functions that read a value, in the order of Type.
 constexpr double (*value_of_type[])(const std::byte*, bool) = {
     value_at<std::int8_t>,   value_at<std::uint8_t>, value_at<std::int16_t>,
     value_at<std::uint16_t>, value_at<std::int32_t>, value_at<std::uint32_t>,
     value_at<float>,         value_at<double>};
 
-// Reads the values of a file in sequence, from text or binary data of either byte order, and never
-// beyond the end of the file. A double represents every integer type exactly.
+// Reads the values of a file in sequence, from text or from binary data of either byte order, and
+// never beyond the end of the file. Values are doubles, which represent all integer types exactly.
 class Reader {
  public:
   Reader(const Place& place, const Header& header)
@@ -213,7 +213,7 @@ class Reader {
 
   std::size_t offset() const { return at_; }
   std::size_t left() const { return place_.file.size() - at_; }
-  // The min number of bytes per value; in text a digit and a separator.
+  // The min number of bytes per value; in text it is a digit and a separator.
   std::size_t smallest(Type type) const { return is_text() ? 2 : size_of(type); }
 
   double read(Type type, const Current& current) {
@@ -231,8 +231,8 @@ class Reader {
     if (count > left() / size_of(type)) end_of_file(current);
     at_ += static_cast<std::size_t>(count) * size_of(type);
   }
-  // In text the rows of a file are lines, or the whole file is free: notes the first row that does
-  // not end its line.
+  // In a text file either each row is a line, or values are not bound to lines. Notes the first row
+  // that does not end its line.
   void end_row(const Current& current) {
     if (!is_text() || !surplus_.empty()) return;
     const std::string_view rest = text_from(at_);
@@ -243,7 +243,7 @@ class Reader {
     surplus_ = concat(current.text(), " has ", count, count == 1 ? " value" : " values",
                       " more than the header says");
   }
-  // A file whose values do not fit its header is refused for the row that end_row() has noted.
+  // If the values do not fit the header, reports the row that end_row() has noted.
   void check_rows(bool has_failed) const {
     const bool has_left = text_from(at_).find_first_not_of(" \t\n\v\f\r") != std::string_view::npos;
     if (!surplus_.empty() && (has_failed || has_left)) place_.fail(surplus_at_, surplus_);
@@ -268,7 +268,7 @@ class Reader {
     }
     return result;
   }
-  // The next word; words are separated by white space, including line ends.
+  // The next word. Words are separated by white space, including line ends.
   std::string_view next(const Current& current) {
     const auto is_space = [&](std::byte c) {
       return c == std::byte(' ') || (c >= std::byte('\t') && c <= std::byte('\r'));
@@ -286,7 +286,7 @@ class Reader {
   std::string surplus_;
 };
 
-// The vertices' colour channels: 8 or 16 bits, or floating point from 0 to 1.
+// The colour channels of vertices: 8 or 16 bits, or floating point from 0 to 1.
 class Colours {
  public:
   Colours(const Element& element, Content content) {
@@ -304,7 +304,7 @@ class Colours {
   }
 
   bool found() const { return found_; }
-  // 4 for another property.
+  // The index of a colour channel; 4 for any other property.
   unsigned channel(const Property& property) const {
     unsigned i = 0;
     while (i < 4 && channels_[i] != &property) ++i;
@@ -415,8 +415,7 @@ class Body {
     return *found;
   }
 
-  // Rejects a count of more items than the rest of the file can hold, before memory is allocated
-  // for them.
+  // Rejects, before memory is allocated, a count of more items than the rest of the file can hold.
   void check_count(const Element& element) const {
     std::size_t smallest = 0;
     for (const Property& p : element.properties)
@@ -483,7 +482,8 @@ class Body {
 
   void read_faces(const Element& element, bool strips) {
     const Property& corners = only(element, "vertex_indices", "vertex_index", true);
-    // Assumes triangles; the count alone is not trusted, as a face may take one byte.
+    // Reserves for triangles as far as the rest of the file can hold them: the count cannot be
+    // trusted, because a face may take one byte.
     const std::size_t triangle =
         reader_.smallest(*corners.list_count) + 3 * reader_.smallest(corners.type);
     if (!strips)
@@ -520,12 +520,12 @@ class Body {
     faces_.end_face();
   }
 
-  // Strips of triangles in one list, -1 between them. In a strip each corner makes a triangle with
-  // the two before it, of alternating winding; triangles with a repeated corner only connect parts
-  // of a strip.
+  // Reads strips of triangles in one list, separated by -1. In a strip each corner forms a triangle
+  // with the two before it, of alternating winding; triangles with a repeated corner only connect
+  // parts of a strip.
   void read_strips(const Property& property) {
     std::uint32_t last[2] = {};
-    std::uint64_t corners = 0;  // of the strip
+    std::uint64_t corners = 0;  // corners of the current strip
     for (std::uint64_t n = length(property); n > 0; --n) {
       check_interruption();
       const std::size_t begin = reader_.offset();
@@ -547,7 +547,7 @@ class Body {
     }
   }
 
-  // In text a value starts after the line break; the error is on its line.
+  // Skips white space: in text a value starts after the line break, and an error is on its line.
   std::size_t after_space(std::size_t offset) const {
     if (!place_.lines) return offset;
     while (offset < place_.file.size() &&

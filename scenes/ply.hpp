@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// PLY files: ASCII, binary little and big endian. Vertices x y z at any place among other
-// properties, faces as `vertex_indices` or `vertex_index` with any types (polygons are
-// triangulated, polygon.hpp; a face of fewer than three corners is skipped), strips of triangles as
-// such a list of element `tristrips`, on request the vertices' colours (`red`, `green`, `blue`);
-// all else is skipped. Coordinates are read in double precision (Mesh::origin). Lines of the header
+// Reads PLY files: ASCII, binary little and big endian.
+// - Vertices: x y z at any position among other properties; if requested also their colours (`red`,
+//   `green`, `blue`).
+// - Faces: `vertex_indices` or `vertex_index` with any types. Polygons are triangulated
+//   (polygon.hpp); a face of fewer than three corners is skipped.
+// - Strips of triangles: such a list of an element `tristrips`.
+// All else is skipped. Coordinates are read in double precision (Mesh::origin). Lines of the header
 // and of text end in \n, \r\n or \r. Memory use is bounded by the size of the file, not by the
 // counts in its header. Limit: the format has no upward axis; y is assumed.
 #pragma once

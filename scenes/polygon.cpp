@@ -13,10 +13,10 @@ namespace {
 
 constexpr std::uint64_t tests_per_corner = 16'384;
 
-// Predicates without rounding error: polygons with corners on one line are common, and a wrong sign
-// there turns an outline inside out (Shewchuk, "Adaptive Precision Floating-Point Arithmetic and
-// Fast Robust Geometric Predicates", 1997: an error bound first, an exact sum where it does not
-// decide).
+// Predicates without rounding error. Polygons with collinear corners are common, and a wrong sign
+// there turns an outline inside out. As in Shewchuk, "Adaptive Precision Floating-Point Arithmetic
+// and Fast Robust Geometric Predicates", 1997, an error bound comes first, and an exact sum follows
+// only if it does not decide.
 
 // The sign of the sum of six exact terms.
 int sign_of_sum(const double (&terms)[6]) {
@@ -46,8 +46,8 @@ int orientation(Point2 a, Point2 b, Point2 c) {
 }
 
 struct Plane {
-  unsigned axis = 2;  // the omitted axis
-  bool swap = false;  // the polygon is clockwise in it
+  unsigned axis = 2;  // the axis that the plane leaves out
+  bool swap = false;  // the polygon is clockwise in the plane
 };
 
 Point2 project(Vec3 p, Plane plane) {
@@ -55,8 +55,8 @@ Point2 project(Vec3 p, Plane plane) {
   return plane.swap ? Point2{y, x} : Point2{x, y};
 }
 
-// Newell's normal is twice the area in each coordinate plane. The plane of the largest area is
-// chosen: leaving out a coordinate, unlike a rotation, is exact.
+// Chooses the coordinate plane in which the polygon has the largest area; Newell's normal is twice
+// the area in each. Leaving out a coordinate, unlike a rotation, is exact.
 Plane plane_of(std::span<const Vec3> corners) {
   const auto coordinate = [&](std::size_t i, unsigned axis) {
     return double{corners[i][axis]} - double{corners[0][axis]};
@@ -76,19 +76,20 @@ Plane plane_of(std::span<const Vec3> corners) {
   }
   const double largest = std::max({std::abs(areas[0]), std::abs(areas[1]), std::abs(areas[2])});
   Plane plane;
-  // No normal: the areas cancel, as of the lobes of an 8.
+  // The normal is 0 because areas cancel, like those of the lobes of an 8. Leaves out the smallest
+  // extent.
   if (largest <= 1e-14 * scale * scale) {
     plane.axis = static_cast<unsigned>(std::min_element(extents, extents + 3) - extents);
     return plane;
   }
-  // Rounding must not decide between equal areas.
+  // Rounding must not decide between equal areas, so nearly equal ones count as equal.
   while (plane.axis > 0 && std::abs(areas[plane.axis]) < largest * (1 - 1e-9)) --plane.axis;
   plane.swap = areas[plane.axis] < 0;
   return plane;
 }
 
 // Whether corner 0 sees every other corner: all triangles of the fan have a positive area, and
-// together they do not go round corner 0 more than once.
+// together they go round corner 0 at most once.
 bool is_fan(std::span<const Point2> p) {
   bool past_half = false;
   for (std::size_t i = 1; i + 1 < p.size(); ++i) {
@@ -100,7 +101,8 @@ bool is_fan(std::span<const Point2> p) {
   return true;
 }
 
-// 2: both triangles have a positive area; 1: neither has a negative one; 0: one has.
+// Rates the diagonal a-c of a quad. 2: both triangles have a positive area. 1: neither has a
+// negative one. 0: one has.
 int rank(Point2 a, Point2 b, Point2 c, Point2 d) {
   const int lower = std::min(orientation(a, b, c), orientation(a, c, d));
   return lower + 1;
@@ -113,11 +115,11 @@ bool is_spike(Point2 a, Point2 b, Point2 c) {
   return (a.x - b.x) * (c.x - b.x) + (a.y - b.y) * (c.y - b.y) >= 0;
 }
 
-// Whether two edges of the outline cross each other at a point inside both. Looks at a bounded
-// number of pairs of edges: in outlines of thousands of corners a crossing may be missed.
+// Whether two edges of the outline cross each other at a point inside both. Tests a limited number
+// of pairs of edges: in outlines of thousands of corners a crossing may be missed.
 bool has_crossing(std::span<const Point2> outline) {
   struct Edge {
-    double lo, hi;  // in x
+    double lo, hi;  // extent in x
     std::size_t corner;
   };
   const std::size_t n = outline.size();
@@ -192,8 +194,8 @@ void Triangulator::queue(std::uint32_t corner) {
   queue_.push_back(corner);
 }
 
-// Whether the corner `other` lies in the corner's triangle, which is then not an ear. Touching the
-// triangle's border is allowed unless an edge goes from there into the triangle, because bridges to
+// Whether the corner `other` lies in the triangle at `corner`, which is then not an ear. It may
+// touch the triangle's border unless an edge goes from there into the triangle, because bridges to
 // holes run along borders.
 bool Triangulator::blocks(std::uint32_t other, std::uint32_t corner, Rule rule) const {
   const std::uint32_t before = corners_[corner].previous, after = corners_[corner].next;
@@ -235,7 +237,7 @@ bool Triangulator::is_ear(std::uint32_t corner, Rule rule) {
   return true;
 }
 
-// A neighbour has been clipped.
+// Called when a neighbour of the corner has been clipped.
 void Triangulator::update(std::uint32_t corner) {
   if (corners_[corner].is_blocker && turn(corner) > 0) corners_[corner].is_blocker = false;
   queue(corner);
@@ -255,8 +257,8 @@ void Triangulator::clip(std::uint32_t corner) {
   update(clipped.next);
 }
 
-// Finds a corner to clip when no strict ear is left. In an outline that intersects itself there may
-// be no lax ear either: returns false with the first convex corner.
+// Finds a corner to clip when no ear passes the strict rule. In an outline that intersects itself
+// possibly none passes the lax rule either: then returns false, with the first convex corner.
 bool Triangulator::find_lax_ear(std::uint32_t& corner) {
   std::uint32_t convex = any_;
   bool has_convex = false;
@@ -273,12 +275,13 @@ bool Triangulator::find_lax_ear(std::uint32_t& corner) {
 
 Triangulator::Outcome Triangulator::clip_ears() {
   start();
-  bool has_lax_ears = true, has_clipped = false;  // since all corners were queued
+  bool has_lax_ears = true, has_clipped = false;  // since all corners were put into the queue
   std::size_t index = 0;
   while (left_ > 3 && tests_left_ > 0) {
     if (index < queue_.size()) {
-      // First in, first out: neighbours of a clipped corner are tested last, which avoids fans of
-      // slivers. A corner that is not an ear cannot become one until a neighbour is clipped.
+      // The queue is first in, first out: neighbours of a clipped corner are tested last, which
+      // avoids fans of slivers. A corner that is not an ear cannot become one until a neighbour is
+      // clipped.
       const std::uint32_t corner = queue_[index];
       const bool is_last_entry = corners_[corner].place == index++;
       if (corners_[corner].is_clipped || !is_last_entry || !is_ear(corner, Rule::strict)) continue;
@@ -286,8 +289,8 @@ Triangulator::Outcome Triangulator::clip_ears() {
       has_clipped = true;
       continue;
     }
-    // A corner that made a triangle fail the strict rule may have been clipped meanwhile: retries
-    // all before relaxing the rule.
+    // The corner because of which a triangle failed the strict rule may have been clipped
+    // meanwhile: retries all before the lax rule applies.
     if (!has_clipped) {
       std::uint32_t corner = 0;
       has_lax_ears = find_lax_ear(corner) && has_lax_ears;
@@ -323,7 +326,7 @@ namespace {
 
 struct Count {
   std::size_t polygons = 0;
-  Vec3d first;  // a corner of the first polygon
+  Vec3d first;  // a corner of the first such polygon
 
   void add(const Mesh& mesh, std::uint32_t vertex) {
     if (polygons++ == 0) first = mesh.origin + to_double(mesh.vertices[vertex]);

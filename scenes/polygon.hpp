@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// A polygon in space as triangles, in the coordinate plane that is nearest to the polygon's own (by
-// Newell's normal).
+// Divides a polygon in space into triangles, in the coordinate plane that is nearest to the
+// polygon's own (by Newell's normal).
 // - A quad is split at the shorter diagonal, or at the one that lies inside.
-// - A polygon whose corner 0 sees every other corner, as in any strictly convex polygon, is a fan
-//   around corner 0.
+// - A polygon whose corner 0 sees every other corner, such as any strictly convex one, becomes a
+//   fan around corner 0.
 // - Any other polygon is triangulated by ear clipping (Meisters 1975): an ear is a convex corner
 //   whose triangle with its two neighbours lies inside the polygon. Collinear corners, repeated
 //   corners and bridges from a hole to its outline are handled; triangles of zero area arise only
@@ -11,7 +11,7 @@
 // - A polygon that intersects itself has no correct triangulation: its corners are connected, and
 //   areas may be covered twice.
 // Limit: ear clipping takes O(n^2). Beyond 16,384 points tested per corner, which outlines of
-// 10,000 corners do not reach, the rest of the polygon becomes a fan: a polygon of a million
+// 10,000 corners do not reach, the rest of the polygon becomes a fan. So a polygon of a million
 // corners takes about a minute.
 #pragma once
 
@@ -25,7 +25,8 @@
 
 namespace heapwood::scenes {
 
-// Coordinates that single precision represents: their products are exact in double.
+// A point whose coordinates single precision represents, so that their products are exact in
+// double.
 struct Point2 {
   double x = 0, y = 0;
   bool operator==(const Point2&) const = default;
@@ -39,24 +40,25 @@ class Triangulator {
     gave_up,     // the limit was reached: part of the polygon is a fan
   };
 
-  // Corners as the mesh stores them (single precision; computations are exact). At least three
-  // corners.
+  // Triangulates a polygon of at least three corners, given as the mesh stores them (single
+  // precision; computations are exact).
   Outcome triangulate(std::span<const Vec3> corners);
 
-  // corners - 2 triangles with indices into `corners`, in the polygon's winding; valid until the
-  // next call.
+  // The corners - 2 triangles of the last polygon, with indices into `corners` and the polygon's
+  // winding; valid until the next call.
   std::span<const Triangle> triangles() const { return triangles_; }
 
  private:
-  // Strict: the new edge touches no other corner, and the triangle has a positive area, except at
-  // spikes and repeated corners. Lax: the triangle must not lie outside the polygon.
+  // Which corners count as ears. strict: the new edge touches no other corner, and the triangle has
+  // a positive area, except at spikes and repeated corners. lax: the triangle does not lie outside
+  // the polygon.
   enum class Rule { strict, lax };
 
   struct Corner {
     std::uint32_t previous, next;
-    std::size_t place = 0;  // of its last entry in the queue
+    std::size_t place = 0;  // position of its last entry in the queue
     bool is_clipped = false;
-    bool is_blocker = false;  // it is not convex, and may lie in an ear's triangle
+    bool is_blocker = false;  // not convex, so it may lie in an ear's triangle
   };
 
   Outcome split_quad(std::span<const Vec3> corners);
@@ -72,22 +74,23 @@ class Triangulator {
   void update(std::uint32_t corner);
 
   std::vector<Triangle> triangles_;
-  std::vector<Point2> points_;   // the outline, counter-clockwise
-  std::vector<Corner> corners_;  // a ring of those that are not clipped
+  std::vector<Point2> points_;   // outline, counter-clockwise
+  std::vector<Corner> corners_;  // ring of the corners that are not clipped
   std::vector<std::uint32_t> blockers_, queue_;
-  std::uint32_t any_ = 0, left_ = 0;  // a corner that is not clipped; the number of them
+  std::uint32_t any_ = 0, left_ = 0;  // a corner that is not clipped; how many there are
   std::uint64_t tests_left_ = 0;
 };
 
-// The faces of a mesh during reading. Files may list faces before vertices: a polygon is stored as
-// a fan of triangles and triangulated in place when all vertices are known.
+// The faces of a mesh while it is read. Files may list faces before vertices, so a polygon is
+// stored as a fan of triangles, and triangulated in place when all vertices are known.
 class Faces {
  public:
-  // uv_triangles: receives a triangle of texture coordinates for each triangle.
+  // uv_triangles receives a triangle of texture coordinates for each triangle.
   explicit Faces(std::vector<Triangle>& triangles, std::vector<Triangle>* uv_triangles = nullptr)
       : triangles_(triangles), uv_triangles_(uv_triangles) {}
 
-  // Add the corners of a face, then end it. A face of fewer than three corners adds no triangle.
+  // Call add_corner() for each corner of a face, then end_face(). A face of fewer than 3 corners
+  // adds no triangle.
   void add_corner(std::uint32_t vertex, std::uint32_t uv = 0) {
     const unsigned place = corners_ < 2 ? static_cast<unsigned>(corners_) : 2;
     pending_.v[place] = vertex;

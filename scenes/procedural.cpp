@@ -27,7 +27,7 @@ constexpr Procedural families[] = {
     {"tiny", "for tests: coordinates of about 1e-20", 1000, 1, max_triangles},
     {"huge", "for tests: coordinates of about 1e20", 1000, 1, max_triangles},
 };
-// In the same order.
+// The functions for the names of the table, in its order.
 constexpr Mesh (*makers[])(const Request&) = {make_atrium, make_statue, make_stadium,   make_pipes,
                                               make_empty,  make_single, make_identical, make_flat,
                                               make_points, make_tiny,   make_huge};
@@ -46,7 +46,8 @@ std::string names_of(std::span<const Procedural> table) {
 }
 
 std::optional<SceneName> parse_name(const std::string& text, std::span<const Procedural> table) {
-  if (is_readable(extension_of(text))) return std::nullopt;  // a file may be named `statue:2k.obj`
+  // May be a file, such as `statue:2k.obj`.
+  if (is_readable(extension_of(text))) return std::nullopt;
   const std::string lowered = lower(text);
   std::string_view rest = lowered;
   const std::string_view name = next_part(rest);

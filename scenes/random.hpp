@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Seeded numbers and smooth noise for procedural scenes: the same on every machine with any number
+// Seeded numbers and smooth noise for procedural scenes, identical on every machine with any number
 // of threads.
 #pragma once
 
@@ -17,11 +17,11 @@ inline constexpr std::uint64_t mix(std::uint64_t x) {
   return x ^ x >> 31;
 }
 
-// In [0, 1), from the upper 24 bits.
+// A number in [0, 1), from the upper 24 bits.
 inline float unit_float(std::uint64_t bits) { return static_cast<float>(bits >> 40) * 0x1p-24f; }
 
-// Draws within one expression are unordered except in a braced list: the compiler chooses the order
-// of evaluation of a call's arguments.
+// A sequence of random numbers. Several draws must not be arguments of one call, because the
+// compiler chooses their order; in a braced list the order is fixed.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(mix(seed)) {}
@@ -34,10 +34,10 @@ class Random {
   std::uint64_t state_;
 };
 
-// Smooth, in about [-1, 1], one feature per unit of length.
+// Smooth noise in about [-1, 1], one feature per unit of length.
 float noise(Vec3 p, std::uint64_t seed);
 
-// Sum of octaves, each twice as fine and half as high.
+// A sum of octaves of noise, each twice as fine and half as high as the one before.
 float noise(Vec3 p, std::uint64_t seed, unsigned octaves);
 
 }  // namespace heapwood::scenes

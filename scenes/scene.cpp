@@ -32,7 +32,7 @@ class Collector {
  public:
   explicit Collector(const std::string& scene_path) : files_(scene_path) {}
 
-  // Adds the file of this name, if there is one, and returns its path, else "".
+  // Adds the file with this name if there is one, and returns its path; otherwise returns "".
   std::string add(const std::string& name) {
     try {
       return found_.emplace_back(files_.find_anywhere(name));
@@ -46,7 +46,7 @@ class Collector {
     try {
       for (const std::string& map : find_maps(read_file(path).text())) add(map);
     } catch (const Error&) {
-      // Without a readable library no picture is read.
+      // If a library cannot be read, its pictures are not known.
     }
   }
   std::vector<std::string> take() { return std::move(found_); }
@@ -92,7 +92,7 @@ std::string digest(const std::string& name_or_path) {
            gltf_file_names(read_file(name_or_path).bytes(), name_or_path, false)) {
         files.push_back(companions.find(buffer));
       }
-    } catch (const Error&) {  // Ctrl-C, too
+    } catch (const Error&) {  // also after Ctrl-C
       return "";
     }
   }
@@ -121,14 +121,14 @@ std::vector<std::string> companion_files(const std::string& name_or_path) {
       return collector.take();
     }
     for (const std::string& library : find_libraries(file.text())) {
-      // One name with blanks, or several.
+      // The text is one name with blanks, or several names.
       collector.add_library(library);
       for (const std::string_view word : words_of(library)) {
         if (word != library) collector.add_library(std::string(word));
       }
     }
   } catch (const Error&) {
-    // load() reports it.
+    // The error is ignored here: load() reports it.
   }
   return collector.take();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Scenes by name: `atrium`, `statue:1m`, `pipes:12m:7`, or the path of an OBJ, PLY or glTF (.gltf,
-// .glb) file.
+// Scenes by name: `atrium`, `statue:1m`, `pipes:12m:7`, or the path of an OBJ, PLY or glTF file
+// (.gltf, .glb).
 #pragma once
 
 #include <cstdint>
@@ -20,15 +20,16 @@ struct Procedural {
 };
 std::span<const Procedural> procedural_scenes();
 
-// `NAME[:COUNT][:SEED]`, upper or lower case; a count is `1500`, `20k`, `1m` or `7.5m`.
+// The parts of `NAME[:COUNT][:SEED]`, in upper or lower case. A count is `1500`, `20k`, `1m` or
+// `7.5m`.
 struct SceneName {
   const Procedural* scene = nullptr;
   std::uint64_t triangles = 0;
   std::uint64_t seed = 1;
 };
-// nullopt if the part before the first colon is not a procedural scene, or if the name ends like
-// that of a scene file. Throws Error{Exit::usage} if the rest is not a count or seed, or the count
-// is out of the scene's range.
+// Returns nullopt if the part before the first colon is not a procedural scene, or if the name has
+// the extension of a scene file. Throws Error{Exit::usage} if the rest is not a count or seed, or
+// the count is out of the scene's range.
 std::optional<SceneName> parse_scene_name(const std::string& text);
 
 // threads = 0: one per hardware thread. The mesh does not depend on it.
@@ -37,17 +38,18 @@ Mesh generate(const SceneName& name, unsigned threads = 0, Content content = Con
 // Whether load() reads files with this extension, in lower case.
 bool is_readable(const std::string& extension);
 
-// Throws Error{Exit::usage} for an unknown name, and Error{Exit::scene} for a file that cannot be
-// read: one line with file, line or byte, and the reason. The result has passed check() and may
-// contain zero-area triangles (drop_degenerate()). Its geometry does not depend on `content`.
+// Loads a scene. Throws Error{Exit::usage} for an unknown name, and Error{Exit::scene} for a file
+// that cannot be read: one line with file, line or byte, and the reason. The result has passed
+// check() and may contain zero-area triangles (drop_degenerate()). Its geometry does not depend on
+// `content`.
 Mesh load(const std::string& name_or_path, Content content = Content::geometry);
 
-// FNV-1a of a file's content, with that of a .gltf file's buffers, 16 hexadecimal digits; "" for a
-// procedural scene or an unreadable file, and after Ctrl-C.
+// The FNV-1a hash of a file's content, for a .gltf file also of its buffers, as 16 hexadecimal
+// digits. "" for a procedural scene or an unreadable file, and after Ctrl-C.
 std::string digest(const std::string& name_or_path);
 
-// The existing files that a scene file names: the material libraries of an OBJ file with their
-// pictures, the buffers and pictures of a glTF file, whatever a command reads of them. Reads the
+// The existing files that a scene file names, whether a command reads them or not: the material
+// libraries of an OBJ file with their pictures, the buffers and pictures of a glTF file. Reads the
 // scene file and its libraries, but decodes nothing. None for a procedural scene and for a file
 // that cannot be read.
 std::vector<std::string> companion_files(const std::string& name_or_path);

@@ -15,11 +15,11 @@ namespace heapwood::scenes {
 namespace {
 
 struct Grid {
-  std::uint32_t u, v;  // cells
+  std::uint32_t u, v;  // numbers of cells
 };
 
-// Each patch rounds at a different density: if equal patches all gained a cell at once, the count
-// would jump.
+// The number of cells for a wanted length. Each patch rounds at a different density: if equal
+// patches all gained a cell at the same density, the total would jump.
 std::uint32_t cells(float wanted, unsigned min_cells, std::uint64_t id) {
   const float rounded = std::min(wanted, 1e6f) + unit_float(mix(id));
   return std::max(min_cells, static_cast<std::uint32_t>(rounded));
@@ -190,7 +190,7 @@ void box(Model& model, const Frame& frame, Vec3 low, Vec3 high, float cell) {
 void lathe(Model& model, const Frame& frame, Profile profile, float around, float cell,
            unsigned min_cells, const std::function<float(float, float)>& ripple) {
   const Turn* const points = profile.begin();
-  const std::size_t twins = model.patches() + 1;  // pieces meet vertex to vertex
+  const std::size_t twins = model.patches() + 1;  // makes pieces meet vertex to vertex
   for (std::size_t i = 1; i < profile.size(); ++i) {
     const Turn from = points[i - 1], to = points[i];
     const float dr = to.radius - from.radius, dy = to.y - from.y;
@@ -286,7 +286,7 @@ void arch(Model& model, const Frame& frame, const Arch& a) {
              .cells_u = a.along,
              .min_u = a.min_cells});
   if (a.moulding <= 0) return;
-  // Two steps and a round bead, which is wider than deep.
+  // The moulding: two steps, and a round bead that is wider than deep.
   for (const float side : {-1.0f, 1.0f}) {
     const auto band = [&, side](float inner, float outer, float raised) {
       sweep(

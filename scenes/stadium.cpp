@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A teapot in the middle of a stadium: nearly all triangles lie in a tiny part of a hall of 180
-// metres.
+// The scene `stadium`: a teapot in the middle of a stadium. Nearly all triangles lie in a tiny part
+// of a hall of 180 metres.
 #include <cmath>
 
 #include "scenes/exact_math.hpp"
@@ -17,17 +17,17 @@ constexpr Paint grass{"grass", {0.07f, 0.17f, 0.035f}}, concrete{"concrete", {0.
     board{"board", {0.70f, 0.42f, 0.05f}}, plinth{"plinth", {0.30f, 0.28f, 0.27f}},
     copper{"copper", {0.50f, 0.19f, 0.09f}};
 
-// Metres: half axes of the innermost row, size of a step.
+// Dimensions in metres: half axes of the innermost row, size of a step.
 constexpr float half_x = 58, half_z = 40, step_depth = 0.9f, step_height = 0.45f;
 
-// A rounded rectangle, `out` outside the innermost row.
+// A point of a rounded rectangle that is `out` outside the innermost row.
 Vec3 around(float u, float out, float y) {
   const float a = 2 * pi * u, c = exact::cos(a), s = exact::sin(a);
   const auto flat = [](float x) { return std::copysign(exact::pow(std::fabs(x), 0.7f), x); };
   return {(half_x + out) * flat(c), y, (half_z + out) * flat(s)};
 }
 
-// A strip around the hall between two rings.
+// Adds a strip around the hall between two rings.
 void strip(Model& model, float out0, float y0, float out1, float y1, float cells) {
   model.add(
       {.point = [=](float u,
@@ -35,7 +35,7 @@ void strip(Model& model, float out0, float y0, float out1, float y1, float cells
        .cells_u = cells,
        .min_u = 12,
        .closed = true,
-       .twins_u = 2'000'000});  // strips meet vertex to vertex
+       .twins_u = 2'000'000});  // makes strips meet vertex to vertex
 }
 
 float stand(Model& model, const Paint& seats, unsigned rows, float out, float y, float scale,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A monolithic head, as from a scanner: a closed, slightly curved surface of small even triangles.
-// The shape is a blend of rounded solids; a box around its upright axis is divided into cells,
-// whose corners are moved onto the outermost surface that a ray from the axis meets.
+// The scene `statue`: a monolithic head, as if scanned: a closed, slightly curved surface of small
+// even triangles. The shape is a blend of rounded solids. A box around its upright axis is divided
+// into cells, whose corners are moved to where a ray from the axis meets the outermost surface.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr float reach = 2.4f;  // max distance of the surface from the axis
 constexpr float axis_low = 0.3f, axis_high = 3.25f;
-constexpr float box_height = 3;  // half of the box's height; the other halves are 1
+constexpr float box_height = 3;  // half of the box's height; half of its width and depth is 1
 
 float blend(float a, float b, float k) {  // smooth minimum
   const float h = std::max(k - std::fabs(a - b), 0.0f) / k;
@@ -41,7 +41,7 @@ float rounded_box(Vec3 p, Vec3 half, float round) {
   return length(max(q, {0, 0, 0})) + std::min(std::max({q.x, q.y, q.z}), 0.0f) - round;
 }
 
-// Distance to the body, negative inside; it looks along +z. A lower bound almost everywhere.
+// Distance to the body, which looks along +z; negative inside. A lower bound almost everywhere.
 float body(Vec3 p) {
   const Vec3 m = {std::fabs(p.x), p.y, p.z};  // symmetric in x
   const float taper = 1 + 0.1f * (p.y - 2.2f);
@@ -55,7 +55,8 @@ float body(Vec3 p) {
   d = carve(d, ellipsoid(m - Vec3{0.28f, 2.6f, 0.62f}, {0.21f, 0.13f, 0.2f}), 0.1f);   // eye socket
   d = blend(d, ellipsoid(m - Vec3{0.3f, 2.3f, 0.36f}, {0.2f, 0.3f, 0.16f}), 0.15f);    // cheek
   d = blend(d, capsule(p, {0, 2.86f, 0.52f}, {0, 2.08f, 0.74f}, 0.1f, 0.17f), 0.09f);  // nose
-  d = blend(d, ellipsoid(m - Vec3{0.15f, 2.04f, 0.64f}, {0.12f, 0.1f, 0.13f}), 0.06f);  // its wing
+  // Wing of the nose.
+  d = blend(d, ellipsoid(m - Vec3{0.15f, 2.04f, 0.64f}, {0.12f, 0.1f, 0.13f}), 0.06f);
   d = blend(d, capsule(m, {0, 1.78f, 0.67f}, {0.27f, 1.74f, 0.6f}, 0.085f, 0.06f), 0.06f);  // lips
   d = blend(d, capsule(m, {0, 1.58f, 0.68f}, {0.22f, 1.6f, 0.61f}, 0.085f, 0.06f), 0.06f);
   d = blend(d, capsule(m, {0, 1.32f, 0.6f}, {0.3f, 1.36f, 0.42f}, 0.19f, 0.17f), 0.14f);  // chin
@@ -70,7 +71,8 @@ struct Ray {
   Vec3 from, direction;
 };
 
-// The ray from the axis for a point of the box: horizontal, and fanned out at both ends.
+// The ray from the axis through a point of the box: horizontal in the middle, fanned out at both
+// ends.
 Ray ray_of(Vec3 q) {
   const float segment = box_height - 1, y = std::clamp(q.y, -segment, segment);
   const float t = 0.5f + 0.5f * y / segment;
@@ -83,8 +85,8 @@ float meet(const Ray& ray, float start) {
   for (unsigned i = 0; i < 32; ++i) {
     const float d = body(ray.from + ray.direction * t);
     if (std::fabs(d) < 2e-5f) break;
-    // Steps by the distance while far; near the surface uses the secant, which also returns from
-    // inside.
+    // Steps by the distance while that is large; near the surface uses the secant method, which
+    // also returns from inside.
     const float slope =
         i > 0 && d < 0.1f ? std::clamp((last_d - d) / (last_t - t), 0.4f, 1.5f) : 1.25f;
     last_t = t;
@@ -95,7 +97,7 @@ float meet(const Ray& ray, float start) {
   return t;
 }
 
-// One face of the box. point() maps [-1, 1] x [-1, 1] to it, with even steps of the angle.
+// One face of the box. point() maps [-1, 1] x [-1, 1] to it, in even steps of the angle.
 struct Face {
   Vec3 normal, u, v;
   bool upright;
@@ -114,8 +116,8 @@ constexpr Face faces[] = {
     {{0, 1, 0}, {1, 0, 0}, {0, 0, -1}, false}, {{0, -1, 0}, {1, 0, 0}, {0, 0, 1}, false},
 };
 
-// Distances on a coarse grid of a face: start points for the rays of the fine grid, which would
-// otherwise start far away.
+// Distances on a coarse grid of a face: where rays of the fine grid start, which would otherwise
+// have to start far away.
 class Coarse {
  public:
   explicit Coarse(const Face& face) : width_(40), height_(face.upright ? 120 : 40) {
@@ -127,7 +129,7 @@ class Coarse {
       }
     }
   }
-  // The largest distance at the corners of the cell.
+  // The largest distance at the corners of the cell that contains (u, v).
   float start(float u, float v) const {
     const auto i = std::min(static_cast<unsigned>(u * static_cast<float>(width_)), width_ - 1);
     const auto j = std::min(static_cast<unsigned>(v * static_cast<float>(height_)), height_ - 1);
@@ -150,12 +152,12 @@ Vec3 weathered(const Ray& ray, float distance, std::uint64_t seed) {
 }
 
 void add_body(Model& model, std::uint64_t seed, std::uint64_t triangles) {
-  // The number of cells across a face is fixed, so that faces share their border vertices; the rows
+  // The number of cells across a face is fixed, so that faces share their border vertices. The rows
   // of the upright faces are adjusted to give the requested number of triangles.
   const auto across = static_cast<unsigned>(
       std::max(4L, std::lround(std::sqrt(static_cast<double>(triangles) / 28))));
   for (const Face& face : faces) {
-    // A few thousand rays are cheaper than the grid.
+    // For small meshes, a few thousand rays cost less than the coarse grid.
     const auto coarse = triangles < 50'000 ? nullptr : std::make_shared<const Coarse>(face);
     const auto point = [=](float u, float v) {
       const Ray ray = ray_of(face.point(2 * u - 1, 2 * v - 1));

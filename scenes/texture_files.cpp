@@ -9,7 +9,7 @@
 namespace heapwood::scenes {
 namespace {
 
-constexpr std::size_t max_texels = std::size_t{1} << 29;  // of a scene: 2 GiB
+constexpr std::size_t max_texels = std::size_t{1} << 29;  // of a scene's textures: 2 GiB
 constexpr const char* too_large = "all textures together do not fit in 2 GiB";
 
 void set_sampler(Texture& texture, Wrap wrap_u, Wrap wrap_v, bool nearest) {
@@ -24,7 +24,7 @@ bool all(const Texture& texture, bool (*is)(std::uint32_t)) {
   return std::all_of(texture.texels.begin(), texture.texels.end(), is);
 }
 
-// The value itself of a grey texel.
+// The luminance of a texel; for a grey texel its value.
 std::uint32_t luminance_of(std::uint32_t texel) {
   return (54 * (texel & 255) + 183 * (texel >> 8 & 255) + 19 * (texel >> 16 & 255)) >> 8;
 }
@@ -104,7 +104,7 @@ std::uint32_t TextureFiles::with_sampler(std::uint32_t index, Wrap wrap_u, Wrap 
   if (index == no_texture) return index;
   const auto [place, is_new] = with_sampler_.try_emplace({index, wrap_u, wrap_v, nearest}, index);
   if (!is_new) return place->second;
-  // The first sampler is the texture's own.
+  // The first sampler used becomes the texture's own.
   if (has_sampler_.insert(index).second) {
     set_sampler(appearance_.textures[index], wrap_u, wrap_v, nearest);
     return index;

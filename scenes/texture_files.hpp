@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The textures of a scene file: each is read once, and all that cannot be read are one note.
+// The textures of a scene file. Each file is read once; one note tells of all that cannot be read.
 #pragma once
 
 #include <cstdint>
@@ -20,18 +20,19 @@ class TextureFiles {
   TextureFiles(const std::string& scene_path, Appearance& appearance)
       : files_(scene_path), appearance_(appearance) {}
 
-  // The index of the texture in a file beside the scene file, or no_texture.
+  // Reads a file next to the scene file. Returns the texture's index, or no_texture.
   std::uint32_t read(const std::string& name);
-  // The index of the texture in a file that is in memory, or no_texture.
+  // Decodes a file that is in memory. Returns the texture's index, or no_texture.
   std::uint32_t decode(const std::string& name, std::span<const std::byte> file);
-  // A texture of `colour` with the alpha of `mask`: its alpha channel if it has one, else its
-  // luminance, which is the default channel of scalar MTL textures. A grey picture other than the
-  // colour's counts as one without alpha channel if that is 255 everywhere. Either may be
-  // no_texture. The result has the larger of the two sizes, per axis.
+  // Combines the colour of one texture with the alpha of another. The alpha of `mask` is its alpha
+  // channel if it has one, otherwise its luminance, which is the default channel of scalar MTL
+  // textures. In a grey picture other than `colour`, an alpha channel of 255 everywhere does not
+  // count. Either index may be no_texture. The result has the larger of the two sizes, per axis.
   std::uint32_t with_alpha(std::uint32_t colour, std::uint32_t mask);
-  // The texture with this sampler: a copy if it has another one. `index` may be no_texture.
+  // The texture with this sampler: a copy if it has another sampler already. `index` may be
+  // no_texture.
   std::uint32_t with_sampler(std::uint32_t index, Wrap wrap_u, Wrap wrap_v, bool nearest);
-  // Counts a texture that cannot be read for another reason.
+  // Counts a texture that cannot be read for a reason that the caller knows.
   std::uint32_t miss(const std::string& name, const std::string& reason);
 
   // Adds a note to the mesh if textures are missing.

@@ -47,15 +47,15 @@ HEAPWOOD_INLINE T load_streaming(const T* from) {
 #endif
 }
 
-// Prefetches the sector at an address into L1. No effect on a CPU.
+// Prefetches the sector at an address into L1 of a GPU.
 HEAPWOOD_INLINE void prefetch_l1([[maybe_unused]] const void* address) {
 #if defined(__CUDA_ARCH__)
   asm volatile("prefetch.global.L1 [%0];" ::"l"(address));
 #endif
 }
 
-// Prefetches the line at an address into L2. No effect on a CPU, whose hardware prefetcher follows
-// sequential streams.
+// Prefetches the line at an address into L2 of a GPU. Not on a CPU, whose hardware prefetcher
+// follows sequential streams.
 HEAPWOOD_INLINE void prefetch([[maybe_unused]] const void* address) {
 #if defined(__CUDA_ARCH__)
   asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
@@ -74,17 +74,17 @@ HEAPWOOD_INLINE float approximate_reciprocal(float x) {
 #endif
 }
 
-// Keeps the branch around it a branch: nvcc 13.0 turns a few conditional assignments into selects,
-// which threads that do not take the branch execute as well.
+// Keeps the branch around it: nvcc 13.0 turns a few conditional assignments into selects, which
+// threads that do not take the branch execute as well.
 HEAPWOOD_INLINE void keep_branch() {
 #if defined(__CUDA_ARCH__)
   asm volatile("");
 #endif
 }
 
-// 1 if a < b, else 0, also if either is NaN. For counting on the GPU: the sign of the difference
-// costs an addition and one more operation, where nvcc 13.0 compiles a comparison to three. The
-// difference must not overflow, and `a` must not be -0: on the GPU -0 counts as less than +0.
+// 1 if a < b, else 0, also if either is NaN. For counting on the GPU: takes the sign of the
+// difference, with two operations; nvcc 13.0 compiles a comparison to three. The difference must
+// not overflow, and `a` must not be -0: on the GPU -0 counts as less than +0.
 HEAPWOOD_INLINE std::uint32_t counted_less(float a, float b) {
 #if defined(__CUDA_ARCH__)
   return std::bit_cast<std::uint32_t>(a - b) >> 31;

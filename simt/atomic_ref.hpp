@@ -22,8 +22,8 @@ inline constexpr auto release = cuda::memory_order_release;
 inline constexpr auto acq_rel = cuda::memory_order_acq_rel;
 
 // atomic_ref of a 64-bit word that is known to be in global memory. For a generic address the
-// compiler emits a test for shared memory at each 64-bit addition: the warp waits for the answer
-// from L2 even if the result is unused.
+// compiler emits a test for shared memory at each 64-bit addition, and the warp waits for the
+// answer from L2 even if it does not use the result.
 class global_ref : public cuda::atomic_ref<std::uint64_t, cuda::thread_scope_device> {
  public:
   HEAPWOOD_INLINE explicit global_ref(std::uint64_t& word)
@@ -54,7 +54,7 @@ class global_ref : public cuda::atomic_ref<std::uint64_t, cuda::thread_scope_dev
                    : "=l"(old)
                    : "l"(global_), "l"(value)
                    : "memory");
-    } else {  // no caller needs acquire or release alone
+    } else {  // for the other orders; no caller needs acquire or release alone
       asm volatile("atom.acq_rel.gpu.global.add.u64 %0, [%1], %2;"
                    : "=l"(old)
                    : "l"(global_), "l"(value)

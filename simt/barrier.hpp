@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A barrier for all warps of a launch(). They are all resident (launch.hpp), so every wait ends;
-// not for launch_independent().
+// A barrier for all warps of a launch(). Its waits end because all these warps are resident
+// (launch.hpp), which warps of launch_independent() are not.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class Barrier {
   // has failed; the caller must return.
   template <class Warp>
   HEAPWOOD_INLINE bool arrive_and_wait(Warp& warp) {
-    warp.sync();  // the other lanes' writes come before lane 0's release
+    warp.sync();  // orders the other lanes' writes before lane 0's release
     wanted_ += warp.workers();
     bool arrived_all = true;
     if (warp.lane() == 0) {
@@ -37,7 +37,7 @@ class Barrier {
       arrived.load(acquire);
     }
     arrived_all = !warp.any(!arrived_all);
-    warp.sync();  // lane 0's acquire comes before the other lanes' reads
+    warp.sync();  // orders lane 0's acquire before the other lanes' reads
     return arrived_all;
   }
 

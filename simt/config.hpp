@@ -7,7 +7,7 @@
 
 #if __cplusplus < 201703L
 #error "heapwood: compile with -std=c++17 or later"
-// g++ continues after #error and stops at a file that does not exist.
+// A second message is avoided by a missing file: g++ stops at one, but continues after #error.
 #include <heapwood/compile_with_std_cxx17>
 #endif
 
@@ -23,14 +23,14 @@ namespace std = ::cuda::std;
 }
 #endif
 
-// A constructor that runs at compile time only, where the language has that.
+// Makes a constructor run only at compile time, if the language can require that.
 #if __cplusplus >= 202002L
 #define HEAPWOOD_CONSTEVAL consteval
 #else
 #define HEAPWOOD_CONSTEVAL constexpr
 #endif
 
-// A type whose objects may overlap those of other types. NVRTC knows one of the two spellings.
+// A type whose objects may overlap those of other types. NVRTC knows only one of the two spellings.
 #if defined(__CUDACC_RTC__)
 #define HEAPWOOD_MAY_ALIAS __attribute__((__may_alias__))
 #else
@@ -91,5 +91,5 @@ namespace std = ::cuda::std;
 #define HEAPWOOD_CLONED_512
 #endif
 
-// For users of the library: a function that threads of the heap's device call.
+// For users of the library: marks a function that threads of the heap's device call.
 #define HEAPWOOD_DEVICE HEAPWOOD_FN

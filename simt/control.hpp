@@ -23,7 +23,7 @@ struct Control {
     std::uint32_t none = 0;
     if (system_atomic_ref<std::uint32_t>(code).compare_exchange_strong(none, error, relaxed,
                                                                        relaxed)) {
-      // Plain stores suffice: the host reads them after the launch has ended.
+      // Plain stores: the host reads them only after the launch has ended.
       operand[0] = a;
       operand[1] = b;
       operand[2] = c;

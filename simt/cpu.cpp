@@ -22,7 +22,7 @@ double run_threads(unsigned threads, const LaunchLimits& limits, Control& contro
   unsigned running = threads;
   bool stopped = false;
   bool was_interrupted = false;
-  // The first exception of a thread, or of starting one; guarded by the mutex.
+  // The first exception of a thread, or of starting a thread; protected by the mutex.
   std::exception_ptr failure;
   const auto start = HostClock::now();
   const auto abort = [&] { system_atomic_ref<std::uint32_t>(control.abort).store(1, relaxed); };

@@ -21,7 +21,7 @@ namespace heapwood::simt {
 // Returns milliseconds.
 double run_threads(unsigned threads, const LaunchLimits& limits, Control& control,
                    const std::function<void(unsigned)>& body);
-// Threads that run at the same time on this computer, at least 1.
+// The number of threads that can run at the same time on this computer, at least 1.
 unsigned hardware_threads();
 
 class Cpu {
@@ -68,7 +68,7 @@ class Cpu {
 
   HostStream<Cpu> stream(const LaunchLimits& limits) const { return {*this, limits}; }
 
-  // Fewer than `min_items` items are not worth starting threads for.
+  // A loop over fewer than `min_items` items is not worth starting threads for.
   template <class F>
   void for_each(std::size_t n, F f, std::size_t min_items = 4096) const {
     const unsigned warps = n < min_items ? 1 : threads();

@@ -151,7 +151,7 @@ class LaunchState {
   LaunchState(LaunchState&&) = delete;
   Control* control() { return parts_->control.device(); }
   void record_begin() { parts_->begin.record(); }
-  // Enqueues a copy of the outcome behind the kernel, so that one wait covers both.
+  // Enqueues a copy of the outcome after the kernel, so that one wait covers both.
   void record_end(const char* what) {
     parts_->end.record();
     check_cuda(
@@ -162,11 +162,11 @@ class LaunchState {
   CudaWait wait(const LaunchLimits& limits) {
     return {parts_->copied, parts_->control, limits, std::chrono::steady_clock::now()};
   }
-  // After wait().
+  // Milliseconds of the kernel; valid after wait().
   double ms() const { return parts_->end.ms_since(parts_->begin); }
   const Control& outcome() const { return *parts_->outcome.get(); }
-  // Call if the kernel neither failed nor was stopped: a failure stays in the control block, and
-  // the copy of a raised abort flag may still be on its way.
+  // Keeps the state for later launches. Only if the kernel neither failed nor was stopped: a
+  // failure stays in the control block, and the copy of a raised abort flag may still be under way.
   void keep_for_later() {
     const std::lock_guard lock(unused().mutex);
     unused().of_device[device_].push_back(std::move(parts_));
@@ -207,13 +207,13 @@ __global__ void __launch_bounds__(Kernel::block_threads, Kernel::blocks_per_mult
   kernel(warp, scratch[threadIdx.x / 32]);
 }
 
-// Loads a kernel on a GPU before its first launch there: the driver would do it at that launch,
-// between the events that measure it. The time of a CudaStream does include loading.
+// Loads a kernel on a GPU before its first launch there. Otherwise the driver loads it at that
+// launch, between the events that measure its time. (The time of a CudaStream includes loading.)
 template <class Kernel>
 void load_kernel(int device) {
   static std::atomic<std::uint64_t> loaded{0};  // one bit per GPU
   const std::uint64_t bit = std::uint64_t{1} << (device & 63);
-  // relaxed, here and below: to load it twice does no harm.
+  // relaxed, here and below: loading a kernel twice does no harm.
   if ((loaded.load(std::memory_order_relaxed) & bit) != 0) return;
   cudaFuncAttributes attributes{};
   check_cuda(cudaFuncGetAttributes(&attributes, run_kernel<Kernel>), "kernel attributes");
@@ -237,7 +237,7 @@ class CudaStream {
     begin_.record();
   }
   CudaStream(CudaStream&&) = delete;
-  // Waits, also if the host has thrown: kernels must not outlive the memory that they use.
+  // Waits, even if the host has thrown: kernels must not outlive the memory that they use.
   ~CudaStream() { cudaStreamSynchronize(nullptr); }
 
   template <class Kernel>

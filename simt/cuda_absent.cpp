@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The functions of .cu files in builds without CUDA.
+// Definitions of the functions of .cu files, for builds without CUDA.
 #include "simt/cuda_runtime.hpp"
 #include "simt/device.hpp"
 #include "simt/nvml.hpp"

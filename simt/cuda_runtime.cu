@@ -30,7 +30,7 @@ DeviceInfo unusable(const std::string& reason) {
   return info;
 }
 
-// A kernel whose attributes tell whether this binary contains code for a device.
+// A kernel whose attributes tell whether this program contains code for a device.
 __global__ void probe() {}
 
 DeviceInfo describe_gpu(int index) {
@@ -54,7 +54,7 @@ DeviceInfo describe_gpu(int index) {
   cudaFuncAttributes attributes{};
   if (const auto status = cudaSetDevice(index); status != cudaSuccess) {
     info.reason = std::string("cannot be used: ") + cudaGetErrorString(status);
-    cudaGetLastError();  // clears it
+    cudaGetLastError();  // clears the error
     return info;
   }
   if (cudaFuncGetAttributes(&attributes, probe) != cudaSuccess) {
@@ -68,7 +68,7 @@ DeviceInfo describe_gpu(int index) {
   return info;
 }
 
-// nullopt if CUDA can be used, else an entry with the reason.
+// Returns nullopt if CUDA can be used, otherwise an entry with the reason why not.
 std::optional<DeviceInfo> why_unusable(int& count) {
   const cudaError_t status = cudaGetDeviceCount(&count);
   if (status == cudaErrorInsufficientDriver) {
@@ -106,7 +106,7 @@ std::vector<DeviceInfo> list() {
 }
 
 namespace {
-// The block of an allocation; nullptr if memory is exhausted.
+// Returns the block of an allocation, or nullptr if memory is exhausted.
 void* block_or_null(cudaError_t status, void* block, const char* what) {
   if (status == cudaSuccess) return block;
   cudaGetLastError();
@@ -225,7 +225,7 @@ GpuAddress gpu_address(int index) {
       }
     }
   }
-  cudaGetLastError();  // these are details of a report: a failure has no other effect
+  cudaGetLastError();  // a failure only leaves out details of a report
   return address;
 }
 

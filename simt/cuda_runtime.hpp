@@ -13,8 +13,8 @@ namespace heapwood::simt::cuda_runtime {
 
 // One entry per GPU; if there is none, one unusable entry with the reason.
 std::vector<DeviceInfo> list();
-// The entry of one GPU; unusable if there is none. Other GPUs are not touched: describing a GPU
-// creates a context on it.
+// The entry of one GPU, which is unusable if there is none. Other GPUs are not touched, because
+// describing a GPU creates a context on it.
 DeviceInfo describe(int index);
 // How many GPUs there are, usable or not.
 int count();
@@ -34,7 +34,7 @@ void pinned_free(void* pointer) noexcept;
 void* pool_allocate(int device, std::size_t bytes);
 void pool_free(int device, void* pointer) noexcept;
 void pool_trim(int device);
-std::size_t pool_reserved(int device);  // physical memory held by the pool
+std::size_t pool_reserved(int device);  // physical memory that the pool holds
 
 std::unique_ptr<VirtualRange> reserve_range(int device, std::size_t bytes);
 

@@ -43,7 +43,7 @@ struct AnyBlock {
 
 struct LinearBlock {
   static HEAPWOOD_INLINE unsigned lane() { return threadIdx.x & 31u; }
-  // There may be more than 2^32 threads.
+  // The product is not computed in threads, of which there may be more than 2^32.
   static HEAPWOOD_INLINE unsigned warp() {
     return blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
   }
@@ -134,7 +134,8 @@ class CudaLanes {
     return with_own_lane(__match_any_sync(active, reinterpret_cast<unsigned long long>(key)));
   }
   HEAPWOOD_INLINE void sync(std::uint32_t lanes) const { __syncwarp(lanes << first()); }
-  // ptxas 13.0 emits a vote over all active lanes, which may be those of several groups.
+  // The result is masked: ptxas 13.0 emits a vote over all active lanes, which may be those of
+  // several groups.
   HEAPWOOD_INLINE std::uint32_t ballot(std::uint32_t lanes, bool predicate) const {
     return (__ballot_sync(lanes << first(), predicate) >> first()) & lanes;
   }

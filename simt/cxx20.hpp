@@ -5,6 +5,6 @@
 
 #if __cplusplus < 202002L
 #error "heapwood: compile with -std=c++20 or later"
-// g++ continues after #error and stops at a file that does not exist.
+// A second message is avoided by a missing file: g++ stops at one, but continues after #error.
 #include <heapwood/compile_with_std_cxx20>
 #endif

@@ -106,11 +106,12 @@ void set_memory_source(MemorySource* source) noexcept {
 void* platform_allocate(const DeviceId& device, std::size_t bytes) {
   if (device.kind == DeviceKind::cuda) return cuda_runtime::allocate(device.index, bytes);
   if (bytes > available_memory()) return nullptr;
-  // Untouched pages cost nothing, so a pool may be many times larger than what a build touches.
+  // Reserves addresses only: untouched pages take no memory, so a pool may be many times larger
+  // than what a build touches.
   void* pointer = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (pointer == MAP_FAILED) return nullptr;
-  // Huge pages, if the system grants them: a tree's accesses are scattered.
+  // Requests huge pages, because a tree's accesses are scattered.
   if (bytes >= (std::size_t{4} << 20)) madvise(pointer, bytes, MADV_HUGEPAGE);
   return pointer;
 }
@@ -141,7 +142,7 @@ void* device_allocate(const DeviceId& device, std::size_t bytes) {
 }
 
 void device_free(const DeviceId& device, void* pointer, std::size_t bytes) noexcept {
-  // acquire: as in device_allocate().
+  // acquire: makes the constructed source visible.
   MemorySource* source = memory_source.load(std::memory_order_acquire);
   if (source) return source->deallocate(device, pointer);
   platform_free(device, pointer, bytes);
@@ -165,7 +166,7 @@ void device_fill(const DeviceId& device, void* to, int byte, std::size_t bytes) 
 }
 
 std::size_t device_available(const DeviceId& device) {
-  // acquire: as in device_allocate().
+  // acquire: makes the constructed source visible.
   MemorySource* source = memory_source.load(std::memory_order_acquire);
   return source ? source->available(device) : platform_available(device);
 }

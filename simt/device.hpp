@@ -13,7 +13,7 @@ namespace heapwood::simt {
 
 enum class DeviceKind { cpu, cuda };
 
-// Identifies a device; for the CPU also the number of threads (warps of width 1) of a launch.
+// Identifies a device. For the CPU also the number of threads (warps of width 1) of a launch.
 struct DeviceId {
   DeviceKind kind = DeviceKind::cpu;
   int index = 0;    // CUDA ordinal
@@ -29,7 +29,7 @@ struct DeviceInfo {
   std::string name;  // "NVIDIA H200"; the processor's model name
   bool usable = false;
   std::string reason;            // why it is unusable, and what to do; empty if usable
-  unsigned multiprocessors = 0;  // or hardware threads
+  unsigned multiprocessors = 0;  // for a CPU its hardware threads
   std::size_t memory_bytes = 0;
   int compute_capability = 0;  // 90 for sm_90; 0 for the CPU
   std::string driver;          // CUDA driver and runtime versions; "" for the CPU
@@ -56,7 +56,7 @@ class CallerDevice {
   CallerDevice(CallerDevice&&) = delete;
 
  private:
-  int before_ = -1;  // none to restore
+  int before_ = -1;  // -1: there is none to restore
 };
 
 // Requests running launches to stop and prevents new ones (Ctrl-C). Async-signal-safe.

@@ -23,7 +23,8 @@ inline void reserve_device_heap(int device, std::size_t bytes) {
       throw Error(Exit::failed, std::string("device heap: ") + cudaGetErrorName(status) + " (" +
                                     cudaGetErrorString(status) + ")");
   };
-  // The driver may reserve less than requested without an error, and rejects a second request.
+  // Keeps track of requested sizes: the driver may reserve less than requested without an error,
+  // and rejects a second request.
   static std::map<int, std::size_t> requested;
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
@@ -37,7 +38,7 @@ inline void reserve_device_heap(int device, std::size_t bytes) {
     requested[device] = wanted;
     return;
   }
-  cudaGetLastError();  // cleared: the next launch must not report it
+  cudaGetLastError();  // cleared, so that the next launch does not report the error
   throw Error(
       Exit::failed,
       "cuda: the device heap of " + std::to_string(now) + " bytes cannot grow to " +

@@ -46,14 +46,15 @@ inline constexpr bool has_cuda = false;
 struct KernelUse {
   int registers = 0;
   std::size_t local_bytes = 0;   // stack frame per thread
-  std::size_t shared_bytes = 0;  // per block
+  std::size_t shared_bytes = 0;  // shared memory per block
   unsigned warps_per_multiprocessor = 0;
 };
 
 struct LaunchLimits {
-  double seconds = 60;              // until the abort flag is raised
+  double seconds = 60;              // time until the abort flag is raised
   const char* what = "the kernel";  // subject of messages: "cfmmalloc: build of atrium"
-  // The limit that messages state, for a launch that gets what is left of it; 0: `seconds`.
+  // The limit that messages state, if this launch gets only what is left of it; 0: states
+  // `seconds`.
   double stated_seconds = 0;
 };
 
@@ -67,12 +68,12 @@ class KernelFailure : public Error {
   std::uint64_t operand[3];
 };
 
-// Throws KernelFailure or Stopped according to the outcome of a finished launch; else returns.
+// Throws KernelFailure or Stopped if the outcome of a finished launch is not success.
 void check_outcome(std::uint32_t code, const std::uint64_t (&operand)[3], bool stopped,
                    bool interrupted, const LaunchLimits& limits);
 
-// Throws Stopped after an interruption. Each launch begins with it: a short launch would end before
-// its first test for an interruption.
+// Throws Stopped after an interruption. Called at the beginning of each launch, because a short
+// launch would end before its first test for an interruption.
 void check_interruption(const LaunchLimits& limits);
 
 }  // namespace heapwood::simt

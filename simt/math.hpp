@@ -70,7 +70,8 @@ HEAPWOOD_INLINE unsigned popcount(std::uint64_t x) {
   return static_cast<unsigned>(__builtin_popcountll(x));
 #endif
 }
-// Index of the lowest set bit; without one the result is not used, but defined on the host.
+// Index of the lowest set bit. If there is none, the result must not be used, but is defined on the
+// host.
 HEAPWOOD_INLINE unsigned lowest_bit(std::uint32_t x) {
 #if defined(__CUDA_ARCH__)
   return static_cast<unsigned>(__ffs(static_cast<int>(x)) - 1);
@@ -85,7 +86,8 @@ HEAPWOOD_INLINE unsigned lowest_bit(std::uint64_t x) {
   return x == 0 ? 64 : static_cast<unsigned>(__builtin_ctzll(x));
 #endif
 }
-// Index of the highest set bit; without one as lowest_bit().
+// Index of the highest set bit. If there is none, the result must not be used, but is defined on
+// the host.
 HEAPWOOD_INLINE unsigned highest_bit(std::uint64_t x) {
 #if defined(__CUDA_ARCH__)
   return static_cast<unsigned>(63 - __clzll(static_cast<long long>(x)));

@@ -32,7 +32,7 @@ std::size_t device_available(const DeviceId& device);
 class MemorySource {
  public:
   virtual ~MemorySource() = default;
-  // Aligned to 256 bytes; nullptr if memory is exhausted.
+  // Returns a block aligned to 256 bytes; nullptr if memory is exhausted.
   virtual void* allocate(const DeviceId& device, std::size_t bytes) = 0;
   virtual void deallocate(const DeviceId& device, void* block) noexcept = 0;
   virtual std::size_t available(const DeviceId& device) = 0;
@@ -42,14 +42,14 @@ class MemorySource {
 // source must be changed only while no block is allocated.
 void set_memory_source(MemorySource* source) noexcept;
 
-// Platform memory, independent of the source; nullptr if memory is exhausted. CPU memory is
+// Memory of the platform, whatever source is set; nullptr if memory is exhausted. CPU memory is
 // untouched zero pages.
 void* platform_allocate(const DeviceId& device, std::size_t bytes);
 void platform_free(const DeviceId& device, void* block, std::size_t bytes) noexcept;
 std::size_t platform_available(const DeviceId& device);
 
-// A device that moves memory itself, in the order of its stream (stream_device.hpp). These
-// overloads need no compiled code, so allocators can be used as headers alone.
+// Overloads for a device that moves memory itself, in the order of its stream (stream_device.hpp).
+// They need no compiled code, so allocators can be used as headers alone.
 template <class Id>
 auto device_upload(const Id& id, void* to, const void* from_host, std::size_t bytes)
     -> decltype(id.upload(to, from_host, bytes)) {
@@ -118,7 +118,8 @@ class Buffer {
   std::size_t bytes() const { return memory_.bytes(); }
   const DeviceId& device() const { return memory_.device(); }
   void fill(int byte) { memory_.fill(byte); }
-  // The number of elements that fit into the memory; set_size() does not reallocate it.
+  // The number of elements that fit into the memory. set_size() changes the number in use without
+  // reallocating.
   std::size_t capacity() const { return bytes() / sizeof(T); }
   void set_size(std::size_t count) { count_ = count < capacity() ? count : capacity(); }
 
@@ -137,7 +138,8 @@ class Buffer {
   std::size_t count_ = 0;
 };
 
-// Page-locked for a GPU, plain for the CPU. Throws Error{Exit::failed} if memory is exhausted.
+// Host memory: page-locked for a GPU, plain for the CPU. Throws Error{Exit::failed} if memory is
+// exhausted.
 void* pinned_allocate(const DeviceId& device, std::size_t bytes);
 void pinned_free(const DeviceId& device, void* pointer) noexcept;
 

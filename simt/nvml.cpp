@@ -47,7 +47,7 @@ constexpr Reason known_reasons[] = {{0x1, "idle", false},
                                     {0x80, "hardware power brake", true},
                                     {0x100, "display clocks", false}};
 
-// Milliwatts; a GPU takes less than 100 kW.
+// Converts milliwatts. Values above 100 kW are invalid.
 std::optional<double> watts(unsigned milliwatts) {
   if (milliwatts == 0 || milliwatts > 100'000'000) return std::nullopt;
   return milliwatts / 1000.0;
@@ -57,7 +57,7 @@ std::optional<bool> enabled(unsigned state) {  // nvmlEnableState_t, NVML_DEVICE
   return state <= 1 ? std::optional(state == 1) : std::nullopt;
 }
 
-// The result of a function, if it exists and succeeds.
+// The result of an NVML function, if it exists in this library and succeeds.
 std::optional<unsigned> ask(Status (*function)(void*, unsigned*), void* device) {
   unsigned value = 0;
   if (!function || function(device, &value) != success) return std::nullopt;
@@ -138,7 +138,7 @@ Nvml::Nvml(const std::string& library) {
   is_loaded_ = f.init && f.find && f.init() == success;
 }
 
-// The library stays mapped: its own threads may still run.
+// The library is not unloaded, because its own threads may still run.
 Nvml::~Nvml() {
   if (is_loaded_ && functions_->shutdown) functions_->shutdown();
 }
@@ -199,7 +199,7 @@ GpuSample Nvml::sample(Device device) const {
 }
 
 std::optional<unsigned> Nvml::count_other_processes(Device device) const {
-  // A GPU has far fewer processes; a longer list is ignored.
+  // A GPU has far fewer processes; a longer list is skipped.
   constexpr unsigned max_processes = 1024;
   std::vector<unsigned> pids;
   for (const auto list : {functions_->compute_processes, functions_->graphics_processes}) {
@@ -239,11 +239,11 @@ std::array<std::optional<double>, clock_limits> GpuRecord::limited_ms() const {
   std::array<std::optional<double>, clock_limits> ms;
   for (std::size_t i = 0; i < clock_limits; ++i) {
     const auto &first = first_.limited_ns[i], &last = last_.limited_ns[i];
-    // A counter that went back was reset.
+    // Skips a counter that has decreased: it was reset.
     if (!first || !last || *last < *first) continue;
     const double limited = static_cast<double>(*last - *first) / 1e6;
-    // More than the elapsed time is implausible. The tolerance of a second is for counters that are
-    // updated at intervals.
+    // Skips implausible values, above the elapsed time. The tolerance of a second is for counters
+    // that are updated at intervals.
     if (limited <= seconds() * 1e3 + 1000) ms[i] = limited;
   }
   return ms;

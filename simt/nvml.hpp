@@ -20,7 +20,7 @@ inline constexpr std::size_t clock_limits = 4;
 inline constexpr const char* clock_limit_names[clock_limits] = {"power", "thermal", "board_limit",
                                                                 "reliability"};
 
-// The properties that do not change during a measurement.
+// Properties of a GPU that do not change during a measurement.
 struct GpuSetup {
   std::string driver_version;  // "580.82.07"; "" if unknown
   std::string uuid;            // of the GPU, also if CUDA sees a MIG instance of it
@@ -28,7 +28,7 @@ struct GpuSetup {
   std::optional<double> power_limit_w;
 };
 
-// The state at one moment.
+// The state of a GPU at one moment.
 struct GpuSample {
   std::optional<unsigned> sm_clock_mhz, memory_clock_mhz, temperature_c;
   std::optional<unsigned> performance_state;  // 0 (fastest) to 15
@@ -36,7 +36,7 @@ struct GpuSample {
   // Known only if NVML lists this process: in a container it may list none, or other numbers.
   std::optional<unsigned> other_processes;
   std::optional<std::uint64_t> clock_reasons;  // bits, see clock_reason_names()
-  // Since the driver was loaded, in nanoseconds.
+  // Total since the driver was loaded, in nanoseconds.
   std::array<std::optional<std::uint64_t>, clock_limits> limited_ns;
 };
 
@@ -49,18 +49,18 @@ class Nvml {
  public:
   using Device = void*;
 
-  // Loads the library by its name or path; is_loaded() is false if that or its initialization
+  // Loads the library with this name or path. is_loaded() is false if that or its initialization
   // fails.
   explicit Nvml(const std::string& library);
   ~Nvml();
   Nvml(Nvml&&) = delete;
 
-  // The driver's library, or that of the path in the environment variable HEAPWOOD_NVML ("": none).
-  // Loaded at the first call.
+  // The driver's library, or the one whose path is in the environment variable HEAPWOOD_NVML ("":
+  // none). Loaded at the first call.
   static const Nvml& of_this_process();
 
   bool is_loaded() const { return is_loaded_; }
-  // nullptr if there is none.
+  // Finds a GPU; nullptr if there is none.
   Device find(const std::string& pci_bus_id) const;
   // `device` must be a result of find(), not nullptr.
   GpuSetup setup(Device device) const;
@@ -86,7 +86,7 @@ struct GpuAddress {
 // The address of the GPU with this CUDA ordinal; empty in builds without CUDA.
 GpuAddress gpu_address(int index);
 
-// The state of one GPU from the start of a measurement on.
+// Samples of the state of one GPU during a measurement.
 class GpuRecord {
  public:
   // Takes the first sample. `nvml` must outlive the record.
@@ -97,19 +97,19 @@ class GpuRecord {
 
   // False if NVML does not know the GPU: then there are no samples.
   bool has_samples() const { return device_ != nullptr; }
-  // The UUID that CUDA reports, which for a MIG instance is its own, or else NVML's.
+  // The UUID that CUDA reports, which is its own for a MIG instance, or else NVML's.
   const std::string& uuid() const { return address_.uuid.empty() ? setup_.uuid : address_.uuid; }
   const GpuSetup& setup() const { return setup_; }
   const GpuSample& first() const { return first_; }
   const GpuSample& last() const { return last_; }
   double seconds() const;  // from first() to last()
 
-  // Throttle reasons that a sample has shown.
+  // All throttle reasons that any sample has shown.
   std::uint64_t throttle_reasons() const { return throttle_reasons_; }
-  // How long clocks were limited between the samples, by clock_limit_names.
+  // Per limit of clock_limit_names, how long it kept clocks down between the samples.
   std::array<std::optional<double>, clock_limits> limited_ms() const;
-  // Whether the GPU was slower than its settings allow: a reason was seen, or a limit took more
-  // than 1% of the time and at least 1 ms.
+  // Whether the GPU was slower than its settings allow: a reason was seen, or a limit applied for
+  // more than 1% of the time and at least 1 ms.
   bool was_throttled() const;
 
  private:

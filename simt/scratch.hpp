@@ -38,7 +38,7 @@ struct alignas(8) LocalStackEntry {
   float number;
 };
 
-// The stack's memory is a separate object, so that the compiler keeps the top in a register.
+// The memory of a LocalStack: a separate object, so that the compiler keeps the top in a register.
 template <unsigned capacity>
 struct LocalStackMemory {
   LocalStackEntry entries[capacity];
@@ -97,13 +97,13 @@ struct alignas(8) WordPair {
   float first, second;
 };
 
-// Entries `stride` pairs apart. `first` points into Scratch.
+// A column of entries that are `stride` pairs apart. `first` points into Scratch.
 template <unsigned stride>
 class ScratchColumn {
  public:
   HEAPWOOD_INLINE explicit ScratchColumn(WordPair* first) {
 #if defined(__CUDA_ARCH__)
-    // volatile: the address is kept or spilled, not recomputed at each use.
+    // volatile: makes the compiler keep or spill the address, and not recompute it at each use.
     asm volatile("mov.u32 %0, %1;"
                  : "=r"(first_)
                  : "r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(first))));
@@ -111,7 +111,7 @@ class ScratchColumn {
     first_ = first;
 #endif
   }
-  // volatile: keeps loads after stores, whose memory accesses the compiler does not see.
+  // volatile: keeps loads after stores; the compiler does not see their memory accesses.
   HEAPWOOD_INLINE void store(unsigned index, WordPair pair) const {
 #if defined(__CUDA_ARCH__)
     asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(first_ + index * bytes), "f"(pair.first),

@@ -19,10 +19,11 @@ class SerialWarp {
       : control_(control), worker_(worker), workers_(workers) {}
 
   unsigned lane() const { return 0; }
-  // Index of this warp in the launch, and the number of warps.
+  // The index of this warp in the launch, and the number of warps.
   unsigned worker() const { return worker_; }
   unsigned workers() const { return workers_; }
-  // Usually differs between warps on different multiprocessors: a hint for spreading contention.
+  // Usually differs between warps on different multiprocessors, so that allocators can spread
+  // contention.
   unsigned sm() const { return worker_; }
 
   void sync() const {}
@@ -39,7 +40,7 @@ class SerialWarp {
   std::uint32_t inclusive_add(std::uint32_t value) const { return value; }
 
   std::uint32_t together() const { return 1; }
-  // The lanes of that set that pass the same key.
+  // The lanes of the set returned by together() that pass this key.
   std::uint32_t together(const void* /*key*/) const { return 1; }
   void sync(std::uint32_t /*lanes*/) const {}
   std::uint32_t ballot(std::uint32_t /*lanes*/, bool predicate) const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// StreamDevice: what a library needs of a device, without launchers, control blocks or compiled
+// StreamDevice: the device as the library needs it, without launchers, control blocks or compiled
 // code: memory, copies and loops in the order of a stream. With nvcc it is the current GPU, with a
 // host compiler the CPU.
 #pragma once
@@ -25,7 +25,7 @@
 
 namespace heapwood::simt {
 
-// Bytes: what CUDA guarantees for its allocations, and what CPU threads get.
+// The alignment that CUDA guarantees for its allocations; CPU memory gets it too.
 inline constexpr std::size_t shared_alignment = 256;
 
 #if defined(__CUDACC__)
@@ -34,14 +34,15 @@ using StreamHandle = cudaStream_t;
 
 inline void check_stream(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
-  cudaGetLastError();  // cleared: the program's next check must not report it again
+  cudaGetLastError();  // cleared, so that the program's next check does not report the error again
   throw Error(Exit::failed, std::string("heapwood: ") + what + ": " + cudaGetErrorName(status) +
                                 " (" + cudaGetErrorString(status) + ")");
 }
 
 namespace stream_detail {
 
-// Kernel parameters are copied when a launch is enqueued or captured, unlike host memory.
+// Bytes passed as a kernel parameter, which is copied when a launch is enqueued or captured; host
+// memory is not.
 struct Piece {
   static constexpr std::size_t capacity = 2048;
   std::byte* to;
@@ -110,8 +111,8 @@ class StreamDevice : public DeviceId {
     check_stream(cudaMalloc(&memory, bytes), what.c_str());
     return static_cast<std::byte*>(memory);
   }
-  // `context`: what context() was when the memory was allocated. cudaDeviceReset() has freed the
-  // memory of other contexts, whose addresses may belong to other allocations now.
+  // `context` is what context() returned when the memory was allocated. Memory of other contexts is
+  // skipped: cudaDeviceReset() has freed it, and its addresses may belong to other allocations now.
   void free(std::byte* memory, std::size_t, std::uint64_t context) const noexcept {
     const stream_detail::CurrentDevice current(index);
     if (context == this->context() && cudaFree(memory) != cudaSuccess) cudaGetLastError();
@@ -200,7 +201,7 @@ class StreamDevice : public DeviceId {
   Stream stream_;
 };
 
-// Memory set to 0 that host and device both access, while no kernel runs. Aligned to
+// Allocates zeroed memory that host and device both access, while no kernel runs. Aligned to
 // shared_alignment.
 inline void* allocate_shared(std::size_t bytes) {
   bytes = std::max(bytes, std::size_t{1});  // cudaMallocManaged refuses 0 bytes
@@ -227,7 +228,7 @@ class MappedPage {
     std::memset(on_host_, 0, page_bytes);
     if (cudaHostRegister(on_host_, page_bytes, cudaHostRegisterMapped) != cudaSuccess ||
         cudaHostGetDevicePointer(&on_device_, on_host_, 0) != cudaSuccess) {
-      on_device_ = nullptr;  // not supported: there is nothing to report
+      on_device_ = nullptr;  // mapping is not supported, so faults will not be reported
       cudaGetLastError();
     }
   }
@@ -253,7 +254,7 @@ class MappedPage {
 
 #else
 
-// CPU threads have no streams: any value is the same.
+// A CPU has no streams, so any value is accepted.
 struct StreamHandle {};
 
 class StreamDevice : public DeviceId {
@@ -270,7 +271,7 @@ class StreamDevice : public DeviceId {
     // Large blocks of the C library are untouched pages, which take no memory yet.
     constexpr std::size_t unit = shared_alignment;
     void* memory = nullptr;
-    // The C library refuses larger sizes, at which sanitizers end the program.
+    // Larger sizes are not passed on: the C library refuses them, and sanitizers end the program.
     if (bytes <= ~std::size_t{0} / 2)
       memory = std::aligned_alloc(unit, (bytes + unit - 1) / unit * unit);
     if (memory == nullptr) {

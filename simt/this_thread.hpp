@@ -61,7 +61,7 @@ using ThisThread = CudaThread;
 // Numbers the threads of the program in the order of their first use.
 inline unsigned this_thread_number() {
   static std::atomic<unsigned> count{0};
-  // relaxed: only a number.
+  // relaxed: the number orders no other memory.
   thread_local const unsigned number = count.fetch_add(1, std::memory_order_relaxed);
   return number;
 }

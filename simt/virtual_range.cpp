@@ -40,7 +40,7 @@ class CpuRange final : public VirtualRange {
                 "cpu: cannot map " + std::to_string(bytes >> 20) + " MiB: " + std::strerror(errno));
   }
   void unmap(std::size_t offset, std::size_t bytes) noexcept override {
-    // Replaced by a new mapping, which returns the pages to the system.
+    // Maps new inaccessible pages over the old ones, which returns those to the system.
     [[maybe_unused]] void* fresh = mmap(base_ + offset, bytes, PROT_NONE, flags | MAP_FIXED, -1, 0);
   }
 

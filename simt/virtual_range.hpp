@@ -16,13 +16,14 @@ class VirtualRange {
   virtual ~VirtualRange() = default;
   VirtualRange(VirtualRange&&) = delete;
 
-  // Aligned to the granularity. Unmapped memory must not be accessed.
+  // The start of the range, aligned to the granularity. Unmapped memory must not be accessed.
   std::byte* base() const { return base_; }
   std::size_t bytes() const { return bytes_; }
-  // Offsets and sizes passed to map() must be multiples of it.
+  // The unit of offsets and sizes passed to map().
   std::size_t granularity() const { return granularity_; }
 
-  // False if the device's memory is exhausted. Throws Error{Exit::failed} on any other failure.
+  // Maps memory. Returns false if the device's memory is exhausted; throws Error{Exit::failed} on
+  // any other failure.
   virtual bool map(std::size_t offset, std::size_t bytes) = 0;
   // Unmaps exactly what one call of map() has mapped. No kernel may be using it.
   virtual void unmap(std::size_t offset, std::size_t bytes) noexcept = 0;

@@ -26,7 +26,7 @@
 
 namespace heapwood::simt {
 
-// Turns of a wait loop after which pause() sleeps.
+// The number of turns of a wait loop after which pause() sleeps.
 inline constexpr unsigned long_wait = 1u << 20;
 
 // Waits until `done()` is true, with back-off. Returns false if the launch is aborted. Only for

@@ -178,9 +178,9 @@ ReproduceCase primitive_case(const char* what, workloads::PrimitiveJob job, int 
 
 }  // namespace
 
-// Semaphores and RCU, for growing numbers of threads; on the CPU a warp is one thread. Rcu goes up to 2^18 threads (1024
-// blocks), more than are resident: a thread that waits for readers then keeps others from starting.
-// Its list has at most 4096 elements there, because every thread walks it.
+// Semaphores and RCU, for growing numbers of threads; on the CPU a warp is one thread. Rcu has up
+// to 2^18 threads (1024 blocks), more than are resident: a thread that waits for readers then keeps
+// others from starting. Its list has at most 4096 elements there, because every thread walks it.
 ReproduceCases primitive_cases(const Experiment& experiment, const ReproduceSetup& setup) {
   using enum workloads::PrimitiveTest;
   const bool rcu = experiment.kind == "rcu",

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// `cloth`: a square cloth falls onto a ball and slides to the floor. A grid of points with
-// constraints between neighbours is simulated in small steps (Macklin et al. 2019, "Small Steps in
-// Physics Simulation"), in a fixed order; the mesh is a smooth surface through its points. The
-// cloth does not collide with itself. The positions of all frames are computed once.
+// The moving scene `cloth`: a square cloth falls onto a ball and slides to the floor. A grid of
+// points with constraints between neighbours is simulated in small steps (Macklin et al. 2019,
+// "Small Steps in Physics Simulation"), in a fixed order; the mesh is a smooth surface through the
+// points. The cloth does not collide with itself. The positions of all frames are computed once.
 #include <algorithm>
 #include <cmath>
 
@@ -16,7 +16,7 @@ namespace {
 constexpr float side = 3.6f, height = 2.75f;
 constexpr float ball_radius = 1;
 constexpr Vec3 ball_centre{0, ball_radius, 0};
-constexpr float gap = 0.025f;  // between the cloth and what it lies on
+constexpr float gap = 0.025f;  // between the cloth and a surface on which it lies
 
 class FallingCloth {
  public:
@@ -41,14 +41,14 @@ class FallingCloth {
   Vec3 surface(const Vec3* points, float u, float v) const;
 
   Request request_;
-  unsigned size_;  // points along each side
+  unsigned size_;  // number of points along each side
   std::vector<Vec3> at_, velocity_;
-  std::vector<Vec3> path_;  // frame by frame
+  std::vector<Vec3> path_;  // positions of all frames, frame by frame
 };
 
 void FallingCloth::hang() {
   Random random(request_.seed);
-  // Turned, and not quite above the ball, so that its folds differ.
+  // The cloth starts turned and not centred above the ball, so that its folds differ.
   const Frame frame = place({0.12f, height, -0.07f}, 1, 0.3f);
   for (unsigned y = 0; y < size_; ++y) {
     for (unsigned x = 0; x < size_; ++x) {
@@ -82,7 +82,7 @@ void FallingCloth::hold_all() {
         hold(i, i + size_ + 1, diagonal, 0.3f);
         hold(i + 1, i + size_, diagonal, 0.3f);
       }
-      // These resist sharp bends.
+      // Constraints between second neighbours resist sharp bends.
       if (x + 2 < size_) hold(i, i + 2, 2 * cell, 0.2f);
       if (y + 2 < size_) hold(i, i + 2 * size_, 2 * cell, 0.2f);
     }
@@ -123,7 +123,7 @@ void FallingCloth::simulate() {
   }
 }
 
-// Catmull-Rom splines through the points.
+// A point of the surface, by Catmull-Rom splines through the points.
 Vec3 FallingCloth::surface(const Vec3* points, float u, float v) const {
   const float last = static_cast<float>(size_ - 1);
   const auto weights = [](float t, float(&w)[4]) {

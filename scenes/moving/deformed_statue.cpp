@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// `statue~`: the head of `statue` bends, twists and swells on its plinth, and ends as it began.
+// The moving scene `statue~`: the head of `statue` bends, twists and swells on its plinth, and ends
+// in its first shape.
 #include <algorithm>
 
 #include "scenes/exact_math.hpp"
@@ -20,18 +21,18 @@ class DeformedStatue {
   }
   Mesh mesh(unsigned frame) const {
     Mesh mesh = still_;
-    // The position in the loop, as an angle.
+    // The time within the loop, as an angle.
     const float phase = 2 * pi * static_cast<float>(frame) / static_cast<float>(procedural_frames);
     const float twist = 0.75f * exact::sin(phase), bend = 0.55f * exact::sin(2 * phase),
                 lean = 0.3f * (1 - exact::cos(phase)),
                 stretch = 1 + 0.09f * exact::sin(phase + 0.5f * pi) - 0.09f;
     simt::Cpu({.threads = threads_}).for_each(mesh.vertices.size(), [&](std::size_t i) {
       Vec3& p = mesh.vertices[i];
-      if (p.y <= 0) return;  // the plinth and the floor
+      if (p.y <= 0) return;  // the plinth and the floor do not move
       const float height = std::min(p.y / top, 1.0f);
       const float share = height * height * (3 - 2 * height);
       const float angle = twist * share;
-      // A wave that runs upwards, and is flat at the plinth.
+      // A wave that moves upwards, with amplitude 0 at the plinth.
       const float swell =
           1 + 0.1f * std::min(2 * height, 1.0f) * exact::sin(2.2f * p.y - 2 * phase);
       const float c = swell * exact::cos(angle), s = swell * exact::sin(angle);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// `explode`: the head of `statue` bursts into shards. Each shard is rigid, spins, falls, and comes
-// to rest on the floor; shards do not touch each other. The poses of all frames are computed once.
+// The moving scene `explode`: the head of `statue` bursts into shards. Each shard is rigid, spins,
+// falls, and comes to rest on the floor; shards do not touch each other. The poses of all frames
+// are computed once.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -15,7 +16,7 @@
 namespace heapwood::scenes {
 namespace {
 
-constexpr Vec3 centre{0, 1.1f, 0.05f};  // of the explosion
+constexpr Vec3 centre{0, 1.1f, 0.05f};  // centre of the explosion
 
 struct Pose {
   Vec3 centre;
@@ -23,7 +24,7 @@ struct Pose {
 };
 
 struct Shard {
-  std::uint32_t first = 0, end = 0;  // of its vertices
+  std::uint32_t first = 0, end = 0;  // range of its vertices
   Vec3 centre, axis;
   float radius = 0;
 };
@@ -63,12 +64,13 @@ class Explosion {
   int threads_;
   Mesh still_;  // vertices of the plinth and the floor, then shard by shard
   std::vector<Shard> shards_;
-  std::vector<Pose> poses_;  // frame by frame
+  std::vector<Pose> poses_;  // poses of all frames, frame by frame
 };
 
-// Shards are the cells of a Voronoi diagram with one point at random in each cell of a grid.
+// Divides the head into shards: the cells of a Voronoi diagram with a random point in each cell of
+// a grid.
 void Explosion::break_up(const Request& request) {
-  constexpr float surface = 32;  // of the head
+  constexpr float surface = 32;  // area of the head
   const double wanted = std::clamp(static_cast<double>(request.triangles) / 250, 40.0, 4000.0);
   const float cell = std::sqrt(surface / static_cast<float>(wanted));
   using Cell = std::tuple<std::int32_t, std::int32_t, std::int32_t>;
@@ -103,7 +105,7 @@ void Explosion::break_up(const Request& request) {
     }
   });
 
-  // Triangles and vertices in order of the shards; a vertex that several shards use is copied.
+  // Orders triangles and vertices by shard; a vertex of several shards is copied.
   std::map<Cell, std::vector<std::uint32_t>> members;
   Mesh broken;
   std::vector<std::uint32_t> copy(still_.vertices.size(), ~0u), copied;
@@ -166,7 +168,7 @@ void Explosion::fly(std::size_t index, std::uint64_t seed) {
   float spin = random.uniform(1.5f, 8.0f);
   // The shock wave reaches far shards later.
   const float start = first_burst + 0.09f * distance;
-  // A flat shard lies lower than it stands.
+  // A shard at rest lies flat, so its centre is lower than its radius.
   const float rest = 0.3f * shard.radius;
 
   Pose pose{shard.centre};
@@ -179,7 +181,7 @@ void Explosion::fly(std::size_t index, std::uint64_t seed) {
       pose.angle += spin * step;
       const float floor = ground(pose.centre) + rest;
       if (pose.centre.y >= floor || velocity.y > 0) continue;
-      // A shard that moves below a step of the plinth rises to it over several time steps.
+      // A shard that moves below a step of the plinth is raised to it over several time steps.
       pose.centre.y = std::min(floor, pose.centre.y + 0.03f);
       const bool bounces = velocity.y < -0.8f;
       velocity = {velocity.x * 0.6f, bounces ? -0.32f * velocity.y : 0, velocity.z * 0.6f};

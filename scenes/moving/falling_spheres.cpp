@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// `spheres`: a whirling cloud of spheres falls into a bowl. The simulation is position-based
-// (Müller et al. 2007, "Position Based Dynamics"): spheres move freely for a short step and are
-// then pushed apart, in a fixed order. The positions of all frames are computed once.
+// The moving scene `spheres`: a rotating cloud of spheres falls into a bowl. The simulation is
+// position-based (Müller et al. 2007, "Position Based Dynamics"): spheres move freely for a short
+// step and are then pushed apart, in a fixed order. The positions of all frames are computed once.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -83,7 +83,7 @@ class FallingSpheres {
   Request request_;
   std::vector<float> radius_;
   std::vector<Vec3> at_, velocity_;
-  std::vector<Vec3> path_;  // frame by frame
+  std::vector<Vec3> path_;  // positions of all frames, frame by frame
 };
 
 void FallingSpheres::place(std::size_t count) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A moving scene of one animation of a glTF file: node transforms, skins and morph targets.
+// A moving scene: one animation of a glTF file, with node transforms, skins and morph targets.
 #include <algorithm>
 #include <cmath>
 
@@ -26,7 +26,8 @@ std::string all_titles(const GltfAnimation& file) {
   return list + (file.count() > max_listed ? ", ..." : "");
 }
 
-// The animation of this name, else of this number; without either the first one that takes time.
+// The animation with this name, or else with this number. If the text names none, the first one
+// with a duration.
 std::size_t choose(const GltfAnimation& file, const GltfClip& clip) {
   const std::string shown = printable(clip.path, clip.path.size());
   if (file.count() == 0)
@@ -69,7 +70,7 @@ MovingScene open_gltf_clip(const GltfClip& clip) {
   }
   const auto frames = static_cast<unsigned>(
       std::clamp(std::round(duration * frames_per_second), 1.0, double{max_frames}));
-  // The end is not shown: where an animation is made to be repeated, it is the first frame again.
+  // The last moment is not shown: in an animation made for repetition it equals the first frame.
   return {frames, [=](unsigned frame) {
             Mesh mesh = file.mesh_at(index, duration * frame / frames);
             check(mesh, mesh.name);

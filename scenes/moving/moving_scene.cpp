@@ -17,7 +17,7 @@ constexpr Procedural moving_families[] = {
     {"spheres", "spheres that whirl and fall into a bowl", 200'000, 5000, 20'000'000},
     {"cloth", "a cloth that falls onto a ball", 100'000, 1000, 20'000'000},
 };
-// In the same order.
+// The functions for the names of the table, in its order.
 constexpr FrameMaker (*moving_makers[])(const Request&) = {make_deformed_statue, make_explosion,
                                                            make_falling_spheres, make_cloth};
 static_assert(std::size(moving_families) == std::size(moving_makers));
@@ -61,7 +61,7 @@ std::vector<std::string> moving_files(const std::string& text) {
     if (is_sequence(text)) return sequence_files(text);
     if (const auto clip = parse_gltf_clip(text)) return {clip->path};
   } catch (const Error&) {
-    // open_moving() reports it.
+    // The error is ignored here: open_moving() reports it.
   }
   return {};
 }
@@ -72,7 +72,7 @@ unsigned moving_frames(const std::string& text) {
     if (is_sequence(text)) return static_cast<unsigned>(sequence_files(text).size());
     if (const auto clip = parse_gltf_clip(text)) return open_gltf_clip(*clip).frame_count;
   } catch (const Error&) {
-    // open_moving() reports it.
+    // The error is ignored here: open_moving() reports it.
   }
   return 1;
 }
@@ -80,7 +80,7 @@ unsigned moving_frames(const std::string& text) {
 std::string moving_digest(const std::string& text) {
   std::string all;
   for (const std::string& file : moving_files(text)) all += digest(file);
-  // The digests are hashed, so that the result has 16 digits for any number of files.
+  // Hashes the digests, so that the result has 16 digits for any number of files.
   return all.empty() ? "" : hex_digits(fnv1a(all));
 }
 

@@ -26,10 +26,10 @@ using FrameMaker = std::function<Mesh(unsigned frame)>;
 
 struct MovingScene {
   unsigned frame_count = 1;
-  // The mesh of a frame below frame_count: the same for every call, also from several threads at
-  // once. All frames have the origin of the first one; the scene's camera, if any, is that of the
-  // first frame. Throws Error{Exit::scene} if a file cannot be read. The result has passed check()
-  // and has a triangle, perhaps of zero area.
+  // Returns the mesh of a frame below frame_count, always the same; may be called from several
+  // threads. All frames have the origin of the first one; the scene's camera, if any, is that of
+  // the first frame. Throws Error{Exit::scene} if a file cannot be read. The result has passed
+  // check() and has a triangle, perhaps of zero area.
   FrameMaker mesh;
 
   unsigned frames() const { return frame_count; }
@@ -41,21 +41,23 @@ inline constexpr unsigned procedural_frames = 4 * frames_per_second;
 
 std::span<const Procedural> moving_scenes();
 
-// threads = 0: one per hardware thread; the meshes do not depend on it. Reads the first frame.
-// Throws Error{Exit::usage} if the text does not name a moving scene, and Error{Exit::scene} if a
-// file cannot be read or a numbered one is missing.
+// Opens a moving scene and reads its first frame. threads = 0: one per hardware thread; the meshes
+// do not depend on it. Throws Error{Exit::usage} if the text does not name a moving scene, and
+// Error{Exit::scene} if a file cannot be read or a numbered one is missing.
 std::unique_ptr<MovingScene> open_moving(const std::string& text, unsigned threads = 0);
 
-// The files of the scene, in the order of the frames; none for a procedural one or a wrong text.
+// The files of the scene in the order of the frames; none for a procedural scene or an invalid
+// text.
 std::vector<std::string> moving_files(const std::string& text);
 
-// MovingScene::frames(); reads a file only if it is glTF. 1 for a wrong text.
+// The number of frames; 1 for an invalid text. Reads a file only if it is glTF.
 unsigned moving_frames(const std::string& text);
 
-// Digest of all files (digest() in scene.hpp); "" for a procedural scene.
+// A digest of all files (digest() in scene.hpp); "" for a procedural scene.
 std::string moving_digest(const std::string& text);
 
-// `statue~:69k` for a procedural scene; `horse_###`, `a..b` and `fox:Run` for files.
+// The name in tables: `statue~:69k` for a procedural scene; `horse_###`, `a..b` or `fox:Run` for
+// files.
 std::string moving_label(const std::string& text);
 
 }  // namespace heapwood::scenes

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A moving scene of numbered files: one file is read per frame, and none is kept.
+// A moving scene of numbered files. One file is read per frame, and none is kept.
 #include <algorithm>
 #include <filesystem>
 #include <optional>
@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t max_digits = 9;
 
-// `before ### after`: the name of the files in one folder.
+// The name of files in one folder: `before ### after`.
 struct Pattern {
   fs::path folder;
   std::string before, after;
@@ -34,7 +34,7 @@ struct Pattern {
     return before + std::string(digits - std::min(digits, text.size()), '0') + text + after;
   }
   std::string path(std::uint64_t number) const { return (folder / name(number)).string(); }
-  // The number of a file of this name; nullopt for another name.
+  // The number in a file's name; nullopt if the name does not match.
   std::optional<std::uint64_t> number(const std::string& file) const {
     if (file.size() < before.size() + digits + after.size() || !file.starts_with(before) ||
         !file.ends_with(after)) {
@@ -44,7 +44,7 @@ struct Pattern {
         std::string_view(file).substr(before.size(), file.size() - before.size() - after.size());
     std::uint64_t value = 0;
     if (text.size() > max_digits || !parse_number(text, value)) return std::nullopt;
-    // A number with more digits than there are # has no leading zero, so each has one name.
+    // Each number has one name: with more digits than there are # it has no leading zero.
     return file == name(value) ? std::optional(value) : std::nullopt;
   }
 };

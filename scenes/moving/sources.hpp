@@ -11,7 +11,7 @@
 
 namespace heapwood::scenes {
 
-// Procedural scenes of about request.triangles triangles, as the static ones (families.hpp).
+// Procedural scenes of about request.triangles triangles (families.hpp).
 FrameMaker make_deformed_statue(const Request& request);
 FrameMaker make_explosion(const Request& request);
 FrameMaker make_falling_spheres(const Request& request);
@@ -19,15 +19,17 @@ FrameMaker make_cloth(const Request& request);
 
 // Whether the text is the path of a mesh file whose name contains one run of #.
 bool is_sequence(const std::string& text);
-// The files of a sequence by number. Throws Error{Exit::scene} if there is none or one is missing.
+// The files of a sequence in order. Throws Error{Exit::scene} if there is none or a number is
+// missing.
 std::vector<std::string> sequence_files(const std::string& pattern);
 MovingScene open_sequence(const std::string& pattern);
 
-// `FILE.gltf[:ANIMATION]` or .glb: the animation's name, or its number in the file from 0.
+// The parts of `FILE.gltf[:ANIMATION]` (or .glb). `animation` is its name, or its number in the
+// file from 0.
 struct GltfClip {
   std::string path, animation;
 };
-// nullopt if the text is of another form.
+// Returns nullopt if the text does not have that form.
 std::optional<GltfClip> parse_gltf_clip(const std::string& text);
 MovingScene open_gltf_clip(const GltfClip& clip);
 
