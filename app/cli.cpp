@@ -33,7 +33,8 @@ Exit codes: 0 done, 1 failed while running, 2 wrong usage, 3 unreadable file,
 
 void on_signal(int) { simt::interrupt(); }
 
-// At the end of a command, also if it fails: what was measured so far is stored.
+// Warns at the end of a command, even of one that fails, because what was measured so far is
+// stored.
 struct ThrottlingWarning {
   ThrottlingWarning() = default;
   ThrottlingWarning(const ThrottlingWarning&) = delete;
@@ -43,7 +44,7 @@ struct ThrottlingWarning {
 
 int fail(Exit exit, const std::string& message) {
   clear_progress_line();
-  // Keeps the order of output and error if both streams go to one file.
+  // Flushes standard output first: if both streams go to one file, this keeps the order.
   std::fflush(stdout);
   write_error(fmt::format("heapwood: error: {}\n", one_line(message)));
   return static_cast<int>(exit);
@@ -54,13 +55,13 @@ int cannot_print() {
   return fail(Exit::failed, "standard output: cannot write the results; is the disk full?");
 }
 
-// The exit code of a program that has printed everything.
+// Prints what is still waiting and returns the exit code of the program.
 int finish(int exit) {
   print_waiting_note();
   return std::fflush(stdout) != 0 || std::ferror(stdout) ? cannot_print() : exit;
 }
 
-// Without `acts`, ends before the command's action.
+// If not `acts`, ends before the command's action.
 int parse_and_run(int argc, char** argv, bool acts) {
   Program program("heapwood",
                   "Heapwood builds k-d trees on the GPU in one kernel, with the memory "
@@ -91,7 +92,7 @@ int run_and_report(int argc, char** argv, bool acts) {
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
-    // fmt's message does not name the file.
+    // A failed write: fmt's message does not name the file.
     return std::ferror(stdout) ? cannot_print() : fail(Exit::failed, error_text(error));
   }
 }
@@ -104,7 +105,7 @@ int run(int argc, char** argv) {
   try {
     prepare_for_lack_of_memory();
     return run_and_report(argc, argv, true);
-  } catch (const std::bad_alloc&) {  // also of the report
+  } catch (const std::bad_alloc&) {  // also of the message
     return out_of_memory();
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// heapwood animate: a moving scene whose tree is rebuilt in every frame, with every allocator.
+// The command animate: rebuilds the tree of a moving scene in every frame, with every allocator.
 #include <algorithm>
 #include <memory>
 
@@ -49,7 +49,7 @@ void parse_trace(const std::string& text, AnimateSettings& settings) {
   }
 }
 
-// Wrong usage is reported before anything is read or written.
+// Checks the options before anything is read or written.
 AnimateJob make_job(const AnimateCommand& command) {
   if (command.scene.empty()) {
     throw Error(Exit::usage,
@@ -82,7 +82,7 @@ void note_reused(const AnimateJob& job, const std::string& file) {
 Exit animate(const AnimateCommand& command, const std::vector<std::string>& argv) {
   AnimateJob job = make_job(command);
   Measuring measuring("animate", command.measuring);
-  job.sized_for = job.allocators;  // the pool starts as without shards
+  job.sized_for = job.allocators;  // the pool starts with the same size as without shards
   job.allocators = shard_of(job.allocators, measuring.shard());
   job.device = measuring.start();
   if (job.allocators.empty())
@@ -91,10 +91,10 @@ Exit animate(const AnimateCommand& command, const std::vector<std::string>& argv
   job.kept =
       measuring.resume([&] { return read_animations(json, job.device, animate_row_head(job)); });
   note_reused(job, json);
-  if (!command.pictures.empty())  // reports that it cannot be written before anything is measured
+  if (!command.pictures.empty())  // fails before anything is measured if they cannot be written
     OutputFile(picture_path(command.pictures, 0));
   unsigned pictures = 0;
-  std::optional<Error> picture_error;  // ends the writing of pictures, not the measurement
+  std::optional<Error> picture_error;  // an error ends the writing of pictures, not the measurement
   AnimateEvents events;
   events.picture = [&](unsigned frame, const render::Image& picture) {
     if (picture_error) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// heapwood bench: build times with every allocator, as RegEff tables 3 and 4.
+// The command bench: measures build times with every allocator, like RegEff tables 3 and 4.
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -32,7 +32,7 @@ struct BenchOptions {
   MeasuringOptions measuring;
 };
 
-// The results of two files of the same name and contents could not be told apart.
+// Refuses two files with the same name and content, whose results could not be told apart.
 void refuse_equal_files(const std::vector<std::string>& scenes) {
   std::multimap<std::string, std::string> by_name;  // "m.obj" -> "folder/m.obj"
   for (const std::string& scene : scenes) {
@@ -57,7 +57,7 @@ void check_scenes(std::vector<std::string>& scenes) {
   for (const std::string& scene : scenes) {
     if (std::find(once.begin(), once.end(), scene) == once.end()) once.push_back(scene);
     std::error_code ignored;
-    // load() throws the appropriate error.
+    // Calls load() for its error message.
     if (!scenes::parse_scene_name(scene) && !std::filesystem::is_regular_file(scene, ignored))
       scenes::load(scene);
   }
@@ -90,7 +90,8 @@ std::vector<Table> tables_of(const BenchJob& job, const std::vector<Result>& all
 }
 
 void warn_of_large_leaves(const std::vector<Result>& results) {
-  std::vector<std::string> sources;  // all trees of a scene are equal
+  // Scenes of which a tree was checked: all trees of a scene are equal.
+  std::vector<std::string> sources;
   for (const Result& result : results) {
     if (result.status != Status::ok || !result.tree) continue;
     if (std::find(sources.begin(), sources.end(), result.source) != sources.end()) continue;
@@ -103,7 +104,7 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
   check_scenes(options.scenes);
   Measuring measuring("bench", options.measuring);
   BenchJob job;
-  // The allocators of a scene stay together: they are interleaved and have the same pool.
+  // A shard has whole scenes, because the allocators of a scene are interleaved and share the pool.
   job.scenes = shard_of(options.scenes, measuring.shard());
   job.allocators = find_allocators(options.measuring.allocators);
   if (options.settings.builder == Builder::per_level) {
@@ -116,7 +117,7 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
   job.device = measuring.start();
   if (job.settings.builder != Builder::single)
     host_alloc::find_host_allocator(job.settings.host_allocator, job.device.id);
-  // One pool size for all: what AtomicMalloc needs, plus what allocators cache per warp
+  // All allocators have one pool size: what AtomicMalloc needs, plus what allocators cache per warp
   // (pool_needs()).
   job.pool_probe = registry::find("atomic");
   if (job.scenes.empty()) return measuring.finish_empty_shard(bench_report(argv, job.device, {}));
@@ -125,7 +126,7 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
   std::size_t remaining = job.scenes.size();
   const auto report_of = [&](const BenchResult& so_far) {
     Json report = bench_report(argv, job.device, so_far.results);
-    // For merge, if the process is interrupted or killed before the last scene is measured.
+    // Read by merge, if the process was interrupted or killed before it measured the last scene.
     if (remaining > 0) report["remaining_scenes"] = remaining;
     return report;
   };

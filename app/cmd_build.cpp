@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// heapwood build: builds one tree and reports time, quality, memory and requests.
+// The command build: builds one tree and reports time, quality, memory and requests.
 #include <memory>
 
 #include "alloc/recording/trace_file.hpp"
@@ -37,7 +37,7 @@ struct BuildCommand {
   DeviceOptions device;
 };
 
-// Returns f(scene, announce) with a line of progress of so many steps.
+// Loads the scene and returns f(scene, announce), with a progress line of `steps` steps.
 template <class F>
 auto with_scene(const BuildCommand& command, const Allocator& entry, const simt::DeviceInfo& device,
                 std::size_t steps, F f) {

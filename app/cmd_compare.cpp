@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// heapwood compare: two results files, cell by cell; heapwood merge: the results files of a sweep's
-// shards in one file (docs/sweeps.md).
+// The commands compare, which compares two results files cell by cell, and merge, which joins the
+// results files of a sweep's shards (docs/sweeps.md).
 #include <filesystem>
 #include <memory>
 
@@ -137,8 +137,8 @@ Exit merge(const MergeCommand& command) {
   std::error_code ignored;
   if (std::filesystem::exists(command.out, ignored)) {
     earlier = read_results(command.out);
-    // If OUT was forgotten, the first shard's file is in its place and must not be replaced. Merged
-    // files of `reproduce` look like those that it writes.
+    // OUT may have been forgotten; then the first shard's file is in its place and must not be
+    // replaced. Merged files of `reproduce` cannot be told from those that it writes.
     if (!earlier->json.contains("shards") && earlier->schema != reproduce_schema) {
       throw_error(Exit::usage,
                   "{}: not written by merge; name the output file first: heapwood "

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// heapwood graph: a dynamic graph whose adjacencies are blocks of an allocator, as Ouroboros
-// section 6.2 (docs/workloads.md).
+// The command graph: measures a dynamic graph whose adjacencies are blocks of an allocator, like
+// Ouroboros section 6.2 (docs/workloads.md).
 #include <cstdint>
 #include <memory>
 
@@ -31,7 +31,7 @@ struct GraphCommand {
   MeasuringOptions measuring;
 };
 
-// A case is an allocator or another layout.
+// Keeps the cases of a shard; a case is an allocator or another layout.
 void keep_shard(GraphBench& bench, const Shard& shard) {
   using Case = std::pair<GraphLayout, const Allocator*>;
   std::vector<Case> cases;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// heapwood host-bench: allocators that manage device memory from the host, against the platform's
-// own (docs/allocators.md).
+// The command host-bench: compares allocators that manage device memory from the host with the
+// platform's own (docs/allocators.md).
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// heapwood list: allocators, scenes, graphs and devices, with the reason if a device cannot be
-// used.
+// The command list: lists allocators, scenes, graphs and devices, with the reason if a device
+// cannot be used.
 #include <memory>
 
 #include "app/commands.hpp"
@@ -93,7 +93,7 @@ Table register_table(const std::vector<Kernel>& kernels) {
   return table;
 }
 
-// What a section adds to both forms.
+// A section of the list, as text and as JSON.
 struct Listing {
   Json json;
   std::vector<Table> tables;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// heapwood render: builds a tree and renders the scene to a PNG or EXR file, or along a camera path
-// to numbered PNG files.
+// The command render: builds a tree and renders the scene to a PNG or EXR file, or along a camera
+// path to numbered PNG files.
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -48,13 +48,13 @@ struct RenderCommand {
   ImageSize size{1280, 720};
   unsigned spp = 16, seed = 1;
   bool watertight = false;
-  bool has_rate = false, has_tone = false;  // --fps, --tone are given
+  bool has_rate = false, has_tone = false;  // whether --fps and --tone are given
   CameraOptions camera;
   BuildSettings settings;
   DeviceOptions device;
 };
 
-// Pipes and devices have any name.
+// Checks the extension of the picture's file; pipes and devices may have any name.
 void check_picture_name(const std::string& path) {
   const std::string extension = scenes::extension_of(path);
   std::error_code ignored;
@@ -98,7 +98,7 @@ std::string read_input(const std::string& path) {
   return std::move(*text);
 }
 
-// The number of frames of a path: one per 1/rate of a second from the first key to the last.
+// The number of frames of a path: one every 1/rate seconds, from the first key to the last.
 unsigned count_frames(const render::CameraPath& path, double rate, const std::string& source) {
   constexpr double max_frames = 100'000;
   const double steps = std::floor(path.duration() * rate + 1e-6);
@@ -125,7 +125,7 @@ std::vector<render::Camera> cameras_of(const render::CameraPath& path, double ra
   return cameras;
 }
 
-// Light and exposure are those of the first frame.
+// Renders all frames with the light and exposure of the first one.
 void render_frames(const RenderCommand& command, render::RenderJob job, const render::Scene& scene,
                    const std::vector<render::Camera>& cameras, Progress& progress,
                    const std::string& name) {
@@ -170,7 +170,7 @@ Exit render_picture(const RenderCommand& command, CommandFiles files) {
         render::parse_environment(read_input(command.environment), one_line(command.environment));
   }
   const Allocator& entry = find_builder(command.allocator);
-  // Opened first: a file that cannot be written is reported before the work is done.
+  // Opened first, so that a file that cannot be written is reported before the work is done.
   std::optional<OutputFile> file(std::in_place,
                                  path ? picture_path(command.output, 0) : command.output);
   const simt::DeviceInfo device = choose_device(command.device, CpuNote::when_work_starts);
@@ -222,8 +222,8 @@ Exit render_picture(const RenderCommand& command, CommandFiles files) {
   std::optional<render::Environment> environment;
   if (!command.environment.empty()) {
     if (!radiance) {
-      // The sun is in the direction of the key light, which was chosen to light visible surfaces. A
-      // lamp in an interior has no direction: the default one is used.
+      // The sun is in the direction of the key light, which was chosen to light visible surfaces.
+      // The lamp of an interior has no direction, so the default one is used.
       radiance = render::make_sky(job.lighting->lamp ? render::Lighting{}.key : job.lighting->key,
                                   job.camera.up);
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// heapwood replay: a recorded program's requests with every allocator (docs/workloads.md).
+// The command replay: replays the requests of a recorded program with every allocator
+// (docs/workloads.md).
 #include <memory>
 
 #include "alloc/recording/trace_file.hpp"
@@ -41,7 +42,7 @@ alloc::ProgramTrace load_program_trace(const std::string& path, ReplayBench& ben
   return trace;
 }
 
-// What the replay cannot reproduce.
+// Warns of what the trace lacks and the replay cannot reproduce.
 void warn_of_gaps(const std::string& path, const alloc::ProgramTrace& trace) {
   if (trace.dropped != 0)
     warning("{}: the recording was cut off: {} events are missing at its end", path,
@@ -74,7 +75,7 @@ Exit replay(const ReplayCommand& command, const std::vector<std::string>& argv) 
   bench.settings = command.settings;
   bench.settings.pools = parse_replay_pools(command.pools);
   Measuring measuring("replay", options);
-  // An automatic pool is as large as without shards.
+  // The automatic pool has the same size as without shards.
   bench.sized_for = find_allocators(options.allocators);
   bench.allocators = shard_of(bench.sized_for, measuring.shard());
   const alloc::ProgramTrace trace = load_program_trace(command.trace, bench);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// heapwood reproduce: measures the papers' tables and figures case by case into results.json.
+// The command reproduce: measures the papers' tables and figures, case by case, into results.json.
 #include <filesystem>
 #include <memory>
 
@@ -33,7 +33,8 @@ struct ReproduceOptions {
   DeviceOptions device;
 };
 
-// One line per item: cases, measured cases, their results that are not `ok`, and their duration.
+// A table with one line per item: its cases, those measured, their results that are not `ok`, and
+// their duration.
 Table overview(const std::vector<const ReproduceItem*>& items, const ReproduceSetup& setup,
                const ReproduceResults* measured) {
   Table table;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// heapwood stress: stress tests of allocators, as RegEff figures 3 to 5 and table 1 and Ouroboros
-// figure 3 (docs/workloads.md).
+// The command stress: runs stress tests of allocators, like RegEff figures 3 to 5 and table 1 and
+// Ouroboros figure 3 (docs/workloads.md).
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -37,7 +37,7 @@ struct StressCommand {
   MeasuringOptions measuring;
 };
 
-// An option without effect would go unnoticed.
+// Refuses options that have no effect on the test, which would otherwise go unnoticed.
 void refuse_unused_options(const std::string& text, const std::vector<std::string>& given) {
   using Names = std::vector<std::string>;
   static const std::map<std::string, Names> tests_of{
@@ -59,7 +59,7 @@ void refuse_unused_options(const std::string& text, const std::vector<std::strin
   }
 }
 
-// The points that are omitted because they are larger than the pool.
+// Notes below the table, also about points omitted because they are larger than the pool.
 std::vector<std::string> notes_of(const StressBench& bench, const std::vector<StressRow>& rows) {
   std::vector<std::string> notes = stress_notes(rows);
   std::string left_out;

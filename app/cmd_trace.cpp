@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// heapwood trace: measures closest hits per second.
+// The command trace: measures closest hits per second.
 #include <memory>
 
 #include "app/commands.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One function per command: declares its options and, if the command is chosen, sets its files and
-// its action.
+// One function per command, which declares its options. If the command is chosen, the function's
+// callback sets the files and the action.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@ using namespace bench;
 struct Invocation {
   std::vector<std::string> argv;
   HostMemoryOptions host;
-  // Set by the chosen command's callback.
+  // Both are set by the chosen command's callback.
   CommandFiles files;
   std::function<Exit()> action;
 };
@@ -38,11 +38,11 @@ void add_host_bench(Program& program, Invocation& invocation);
 void add_compare(Program& program, Invocation& invocation);
 void add_merge(Program& program, Invocation& invocation);
 
-// Returns the exit code (simt/error.hpp). Ctrl-C and SIGTERM make running launches stop; a second
-// signal ends the process.
+// Runs the program and returns the exit code (simt/error.hpp). Ctrl-C and SIGTERM make running
+// launches stop; a second signal ends the process.
 int run(int argc, char** argv);
 
-// Reads the command line and ends before the command's action; for tests. Returns the exit code.
+// For tests: reads the command line and ends before the command's action. Returns the exit code.
 int check(int argc, char** argv);
 
 }  // namespace heapwood::app

@@ -62,7 +62,7 @@ simt::DeviceInfo choose_measured_device(const DeviceOptions& options) {
   const char* shares = std::getenv("HEAPWOOD_SHARE_GPU");
   if (device.id.kind == simt::DeviceKind::cuda && (!shares || !*shares)) {
     const std::string uuid = simt::gpu_address(device.id.index).uuid;
-    static std::optional<ProcessLock> lock;  // until the process ends
+    static std::optional<ProcessLock> lock;  // held until the process ends
     lock.reset();
     lock.emplace(lock_gpu(
         device.key, uuid.empty() ? "cuda-" + std::to_string(device.id.index) : uuid_hash(uuid),
@@ -121,7 +121,7 @@ void Measuring::complete_and_write(Json& report) {
 }
 
 void Measuring::show(Json report, const Printed& printed) {
-  const Json results = report["results"];  // without those of earlier runs
+  const Json results = report["results"];  // results of this run only
   complete_and_write(report);
   if (options_.format == "json") return fmt::print("{}", json_text(report));
   if (options_.format == "csv") {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the commands that measure have in common: options, device, the results file that --resume
-// continues, the tables, and the exit status.
+// Shared by the commands that measure: options, device, the results file that --resume continues,
+// the tables, and the exit status.
 #pragma once
 
 #include <cstdint>
@@ -34,51 +34,51 @@ void add_allocators(CommandOptions& command, std::string& allocators);
 void add_allocator(CommandOptions& command, std::string& allocator);
 void add_format(CommandOptions& command, std::string& format, const std::string& what);
 void add_json(CommandOptions& command, std::string& json);
-// --device, --threads and --wait-for-gpu.
+// Declares --device, --threads and --wait-for-gpu.
 void add_measured_device(CommandOptions& command, DeviceOptions& options);
-// --format, whose lines of CSV are one per `line`, and --json.
+// Declares --json and --format; `line` says what a line of CSV stands for.
 void add_report(CommandOptions& command, MeasuringOptions& to, const char* line);
-// --resume
+// Declares --resume.
 void add_resume(CommandOptions& command, MeasuringOptions& to);
 void add_shard_and_device(CommandOptions& command, MeasuringOptions& to);
 
-// choose_device(); then no other process may measure on this GPU as long as this one runs, unless
-// the environment has HEAPWOOD_SHARE_GPU, and the reports contain the GPU's state
-// (bench/results/json_report.hpp).
+// Chooses the device by choose_device(). From then on no other process may measure on this GPU
+// while this one runs, unless HEAPWOOD_SHARE_GPU is in the environment, and reports contain the
+// GPU's state (bench/results/json_report.hpp).
 simt::DeviceInfo choose_measured_device(const DeviceOptions& options);
 
-// Throws Error{Exit::usage} if no scene is given; `example` is one.
+// Throws Error{Exit::usage} if no scene is given; the message suggests `example`.
 void require_scene(const std::string& command, const std::string& scene,
                    const std::string& example = "atrium");
 
-// nullptr without a path.
+// Opens a file; returns nullptr for "".
 std::unique_ptr<OutputFile> open_output(const std::string& path);
 
-// Writes the report, if there is a file. Returns the error, so that the tables are printed in any
-// case.
+// Writes the report, if there is a file. Returns an error instead of throwing it, so that the
+// tables are always printed.
 std::optional<Error> write_report(OutputFile* file, const Json& report);
 
-// What is printed of the results.
+// What a command prints of its results.
 struct Printed {
-  const char* csv_columns;           // of the report's results (bench/results/json_fields.hpp)
-  std::vector<Table> tables;         // those without columns are left out
-  std::vector<std::string> notes{};  // below the last table
-  std::string closing{};             // a last paragraph
-  const char* csv_list = "";         // each of whose elements is a line of CSV
+  const char* csv_columns;           // columns of CSV (bench/results/json_fields.hpp)
+  std::vector<Table> tables;         // those without columns are not printed
+  std::vector<std::string> notes{};  // printed below the last table
+  std::string closing{};             // the last paragraph
+  const char* csv_list = "";         // key of a list, each of whose elements is a line of CSV
 };
 
 class Measuring {
  public:
-  // Chooses the shard; `whole`: the command has none. Throws Error{Exit::usage} if --resume has no
-  // file.
+  // Chooses the shard; `whole`: the command has no shards. Throws Error{Exit::usage} if --resume is
+  // given without a file.
   Measuring(std::string command, const MeasuringOptions& options, bool whole = false);
 
   const Shard& shard() const { return shard_; }
   // Opens the results file, then chooses the device.
   const simt::DeviceInfo& start();
-  // Writes a report without results.
+  // Writes the report of a shard without cases.
   Exit finish_empty_shard(const Json& report);
-  // Returns run(on_step), with a line of progress.
+  // Returns run(on_step) and shows a progress line meanwhile.
   template <class F>
   auto measure(F run) const {
     Progress progress;
@@ -86,8 +86,8 @@ class Measuring {
       progress.update(done, total, what);
     });
   }
-  // With --resume, read() returns the Earlier of the file: its results stay in the file.
-  // Returns the rows among them that are not measured again.
+  // With --resume, read() returns the file's report, whose results stay in the file. Returns the
+  // rows that need not be measured again.
   template <class Read>
   auto resume(Read read) -> decltype(read().kept) {
     if (!options_.resume) return {};
@@ -95,13 +95,13 @@ class Measuring {
     earlier_ = std::move(earlier.results);
     return std::move(earlier.kept);
   }
-  // Adds shard and earlier results to a report and writes it. An error is thrown by check().
+  // Adds shard and earlier results to a report and writes it. check() throws an error that occurs.
   void write(Json report) { complete_and_write(report); }
   // Writes and prints a report.
   void show(Json report, const Printed& printed);
-  // Throws Error{Exit::failed} if the report could not be written, if measurements failed or were
-  // interrupted and, with --strict, Error{Exit::exhausted} if requests were refused. `failure`
-  // comes before those of the measurements.
+  // Throws Error{Exit::failed} if the report could not be written, or if measurements failed or
+  // were interrupted; with --strict Error{Exit::exhausted} if requests were refused. `failure`
+  // takes precedence over failures of the measurements.
   template <class Row>
   void check(const std::vector<Row>& rows, const std::optional<Error>& failure = {}) const {
     std::vector<Outcome> outcomes;
@@ -130,15 +130,15 @@ class Measuring {
   std::unique_ptr<OutputFile> file_;
   simt::DeviceInfo device_;
   std::vector<Json> earlier_;
-  std::size_t better_ = 0;            // earlier results that have more runs than the new ones
-  std::optional<Error> write_error_;  // of the last attempt: the tables are printed in any case
+  std::size_t better_ = 0;            // number of earlier results kept because they have more runs
+  std::optional<Error> write_error_;  // of the last attempt; thrown after the tables are printed
 };
 
-// --record-trace: writes what record() returns and prints a line about it.
+// For --record-trace: writes what record() returns and prints a line about it.
 Exit write_trace(const std::string& path, const std::function<alloc::ProgramTrace()>& record);
 
-// Warns of a leaf with more than 1,000 refs. Only for complete trees: an incomplete one has large
-// leaves for lack of memory and its own warning.
+// Warns of a leaf with more than 1,000 refs. For complete trees only: an incomplete one has large
+// leaves for lack of memory, and a warning of its own.
 void warn_of_large_leaf(const std::string& scene, std::uint32_t largest_leaf);
 
 }  // namespace heapwood::app

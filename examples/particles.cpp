@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Particles that spawn secondaries until their energy is gone. Their number is not known in
-// advance. The first heap is too small on purpose: the program detects that, and runs again with
+// Particles that spawn secondaries until their energy is used up; their number is not known in
+// advance. The first heap is deliberately too small: the program detects that, and runs again with
 // twice the memory until no particle is lost.
 #include <cstdio>
 #include <cuda/atomic>
@@ -8,9 +8,9 @@
 #include <heapwood/parallel.hpp>
 
 struct Particle {
-  Particle* next;  // in the stack of its thread
+  Particle* next;  // next in the stack of its thread
   float energy;
-  float path[2000];  // what a real program would keep
+  float path[2000];  // data that a real program would keep
   HEAPWOOD_DEVICE Particle(Particle* n, float e) : next(n), energy(e) {}
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The builder and the workloads on CPU threads, with an allocator behind function pointers.
+// The functions of the builder and the workloads on CPU threads that call an allocator through
+// function pointers.
 #include "registry/erased.hpp"
 
 #include "kdtree/build/driver.hpp"

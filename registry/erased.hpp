@@ -10,7 +10,7 @@
 
 namespace heapwood::registry {
 
-// CompiledAllocator says what each does.
+// CompiledAllocator describes each of these functions.
 namespace erased {
 kdtree::BuildRun build(const CpuFunctions&, kdtree::Workspace&, const kdtree::BuildOptions&);
 kdtree::RecordedRun build_recorded(const CpuFunctions&, kdtree::Workspace&,
@@ -23,7 +23,8 @@ kdtree::BuildProfile build_profiled(const CpuFunctions&, kdtree::Workspace&,
                                     const kdtree::BuildOptions&);
 }  // namespace erased
 
-// A function of `erased` with the functions of allocator A.
+// Makes a function of `erased` a function without the first argument, by passing those of allocator
+// A.
 template <class A, auto function>
 struct With;
 template <class A, class Result, class... Args, Result (*function)(const CpuFunctions&, Args...)>

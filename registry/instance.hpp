@@ -35,8 +35,9 @@ CallUse call_use(const simt::DeviceId& id, bool coalesced, alloc::LargeBackend l
   });
 }
 
-// `with_probe`: also a build kernel that measures what its warps do (kdtree/build/profile.hpp).
-// `build_recorded`: of the same allocator, from a translation unit of its own (recorded.in).
+// `with_probe`: also compiles a build kernel that measures what its warps do
+// (kdtree/build/profile.hpp). `build_recorded` is that of this allocator, from a translation unit
+// of its own (recorded.in).
 template <class Allocator, bool with_probe>
 constexpr CompiledAllocator make_compiled(
     decltype(CompiledAllocator::build_recorded) build_recorded) {

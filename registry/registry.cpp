@@ -31,7 +31,7 @@ std::string number_text(std::size_t value, bool is_bytes) {
   return std::to_string(value);
 }
 
-// What an allocator with settings consists of.
+// An allocator with settings, as stored: its name and label are composed.
 struct Configured {
   std::string name, label;
   alloc::AllocatorTraits traits;

@@ -30,8 +30,8 @@ using CpuFunctions = alloc::ErasedFunctions<simt::Cpu>;
 
 using simt::KernelUse;
 
-// Resources of kernels with one malloc, one free, and one of each (RegEff table 1); `own`: with one
-// of each through the allocator's per-warp context, if it has one.
+// The resources of kernels with one malloc, one free, and one of each (RegEff table 1); `own`: with
+// one of each through the allocator's per-warp context, if it has one.
 struct CallUse {
   KernelUse malloc, free, both;
   std::optional<KernelUse> own = {};
@@ -51,14 +51,14 @@ struct CompiledAllocator {
   simt::DeviceKind device;
   // Resets the pool and builds one tree. Throws simt::Stopped, simt::KernelFailure, Error.
   kdtree::BuildRun (*build)(kdtree::Workspace&, const kdtree::BuildOptions&);
-  // Builds with an instrumented allocator, not timed. Records at most `capacity` events.
+  // Builds with an instrumented allocator; untimed. Records at most `capacity` events.
   kdtree::RecordedRun (*build_recorded)(kdtree::Workspace&, const kdtree::BuildOptions&,
                                         std::size_t capacity);
   KernelUse (*kernel_use)(const simt::DeviceId&, kdtree::RefKind);  // of the build kernel
   CallUse (*call_use)(const simt::DeviceId&, bool coalesced, alloc::LargeBackend large);
   // Runs a stress test once on a new pool (workloads/stress.hpp).
   workloads::StressResult (*stress)(const workloads::StressJob&);
-  // The adjacency blocks of a dynamic graph (workloads/graph/store.hpp).
+  // Creates the adjacency blocks of a dynamic graph (workloads/graph/store.hpp).
   std::unique_ptr<workloads::graph::AdjacencyHeap> (*adjacency_heap)(
       const workloads::graph::HeapJob&);
   // Replays a program's requests once on a new pool (workloads/program_trace/replay.hpp).
@@ -66,7 +66,8 @@ struct CompiledAllocator {
   // Builds with the probe (kdtree/build/profile.hpp). nullptr on the GPU for allocators without
   // `own_kernels`, unless HEAPWOOD_PROBES is set.
   kdtree::BuildProfile (*build_profiled)(kdtree::Workspace&, const kdtree::BuildOptions&) = nullptr;
-  const CpuFunctions* cpu_functions = nullptr;  // on CPU threads: the allocator itself
+  // The functions of the allocator itself, on CPU threads.
+  const CpuFunctions* cpu_functions = nullptr;
 
   kdtree::InstrumentedRun build_instrumented(kdtree::Workspace& workspace,
                                              const kdtree::BuildOptions& options) const {
@@ -82,26 +83,27 @@ struct RegisteredAllocator {
   std::span<const alloc::AllocatorSetting> settings() const {
     return cpu ? cpu->settings : std::span<const alloc::AllocatorSetting>{};
   }
-  // The given options, with these settings.
+  // Returns the given options, changed by the settings that belong to the allocator's name.
   alloc::AllocatorOptions options_over(alloc::AllocatorOptions given) const;
   const CompiledAllocator* on(simt::DeviceKind kind) const {
     return kind == simt::DeviceKind::cpu ? cpu : cuda;
   }
 };
 
-// In the order of alloc/registry.def.
+// All allocators, in the order of alloc/registry.def.
 std::span<const RegisteredAllocator> allocators();
-// The allocator of an id, with the settings that may follow it: "scatter:page=64K". Its traits have
+// Finds an allocator by its id, which settings may follow: "scatter:page=64K". Its traits then have
 // the whole name as `id`, and a label with the settings. Equal settings give the same address.
-// nullptr if no allocator has the id. Throws Error{Exit::usage} if it has no such setting or value.
+// Returns nullptr if no allocator has the id. Throws Error{Exit::usage} if it has no such setting
+// or value.
 const RegisteredAllocator* find(const std::string& name);
 
-// "heap or uniform", "a power of two from 256 to 64M"
+// The values that a setting accepts: "heap or uniform", "a power of two from 256 to 64M".
 std::string values_text(const alloc::AllocatorSetting& setting);
-// The value in `options` as on the command line: "uniform", "4K".
+// The value of a setting in `options`, as on the command line: "uniform", "4K".
 std::string value_text(const alloc::AllocatorSetting& setting,
                        const alloc::AllocatorOptions& options);
-// False if the text is not one of values_text().
+// Sets a value. Returns false if the text is not one of values_text().
 bool set_value(const alloc::AllocatorSetting& setting, alloc::AllocatorOptions& options,
                const std::string& text);
 bool is_default(const alloc::AllocatorSetting& setting, const alloc::AllocatorOptions& options);

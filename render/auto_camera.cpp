@@ -17,7 +17,7 @@ namespace {
 constexpr unsigned view_columns = 32, view_rows = 18;
 constexpr float outside_fov = 38, inside_fov = 62;
 
-// Entropy of a histogram, divided by the largest possible entropy of `bins` bins.
+// Entropy of a histogram, divided by the largest entropy that `bins` bins can have.
 double variety(const std::map<int, unsigned>& histogram, double bins) {
   double total = 0, entropy = 0;
   for (const auto& [bin, count] : histogram) total += count;
@@ -42,8 +42,8 @@ struct Axes {
 
 bool contains(const Box& box, Vec3 p) { return intersect(box, {p, p}) == Box{p, p}; }
 
-// Corners inside the box of at most about 30,000 triangles spread over the mesh, for framing. Uses
-// triangles and not the vertex array, since a mesh may contain unused vertices.
+// Corners inside the box of at most about 30,000 triangles spread over the mesh, for framing.
+// Triangles are used, not the vertex array, because a mesh may contain unused vertices.
 std::vector<Vec3> silhouette(const kdtree::MeshView& mesh, const Box& box) {
   std::vector<Vec3> points;
   const std::size_t step = std::max<std::size_t>(1, mesh.triangles.size() / 30000);
@@ -55,14 +55,14 @@ std::vector<Vec3> silhouette(const kdtree::MeshView& mesh, const Box& box) {
   return points;
 }
 
-// The closest view from this direction that shows all points, with the model centred.
+// The closest view from this direction that shows all points, with the model in the middle.
 Camera outside_view(const std::vector<Vec3>& points, unsigned up, float azimuth, float elevation,
                     float aspect) {
   const Axes axes(up);
   const Vec3 away = axes.level(azimuth) * std::cos(elevation) + axes.up * std::sin(elevation);
   const Vec3 right = normalize(cross(-away, axes.up));
   const Vec3 above = cross(right, -away);
-  Box box;  // in the view's axes
+  Box box;  // bounds along the view's axes
   for (const Vec3& p : points) box.grow(Vec3{dot(p, right), dot(p, above), dot(p, away)});
   const Vec3 centre = box.centre();
   const float half = std::tan(radians(outside_fov) / 2) * 0.88f;
@@ -76,8 +76,8 @@ Camera outside_view(const std::vector<Vec3>& points, unsigned up, float azimuth,
   return {target + away * distance, target, outside_fov, up};
 }
 
-// The axis along which the box is flat, as of a board or a plain: it is then shown at 20 to 35
-// degrees from its normal.
+// The axis along which the box is flat, such as that of a board or a plain, if there is one. The
+// scene is then shown at 20 to 35 degrees from that axis.
 std::optional<unsigned> thin_axis(const Box& box) {
   const Vec3 extent = box.extent();
   for (unsigned axis = 0; axis < 3; ++axis) {
@@ -113,14 +113,14 @@ std::vector<Camera> inside_views(const Box& box, unsigned up) {
   return views;
 }
 
-// Visibility from points spread over the lower part of the box.
+// What is visible from points spread over the lower part of the box.
 struct Inside {
   double enclosure = 0;  // share of horizontal rays that hit
   double hidden = 0;     // share of pairs of enclosed points that do not see each other
 };
 
-// If `oriented` (faces point outwards), ignores points inside a solid: most rays from them hit
-// backs.
+// If `oriented` (faces point outwards), ignores points inside a solid, which are those from which
+// most rays hit backs.
 Inside look_inside(const Scene& scene, const Box& box, unsigned up, bool oriented) {
   constexpr unsigned level = 7, heights = 3, directions = 12;
   const Axes axes(up);
@@ -168,8 +168,8 @@ Inside look_inside(const Scene& scene, const Box& box, unsigned up, bool oriente
   return inside;
 }
 
-// Whether the scene is shown from inside. A closed shape that is convex and empty has nothing to
-// show inside: it counts as an object.
+// Whether to show the scene from inside. A closed shape that is convex and empty has nothing to
+// show inside, so it is not an interior.
 bool is_interior(const Inside& inside) { return inside.enclosure >= 0.85 && inside.hidden > 0.005; }
 
 ViewScore score_view(const Scene& scene, const Camera& camera, float aspect, float diagonal) {
@@ -185,7 +185,7 @@ ViewScore score_view(const Scene& scene, const Camera& camera, float aspect, flo
   std::map<int, unsigned> depths, normals;
   std::set<std::uint32_t> triangles;
   ViewScore view;
-  double count = 0, near = 0;  // near: 1 per hit up to 2% of the diagonal, 0 from 8%
+  double count = 0, near = 0;  // near: a hit counts 1 up to 2% of the diagonal, 0 from 8%
   for (std::size_t i = 0; i < hits.size(); ++i) {
     if (!hits[i].found()) continue;
     count += 1;
@@ -244,14 +244,15 @@ Camera auto_camera(const Scene& scene, unsigned up, float aspect) {
       const Camera camera = outside_view(points, up, radians(azimuth), radians(elevation), aspect);
       const ViewScore view = score_view(scene, camera, aspect, diagonal);
       oriented = oriented || (view.coverage > 0 && view.backs < 0.05);
-      // A bonus for the front: most models face it.
+      // Views from the front get a bonus, because most models face it.
       consider(camera, view,
                view.score + (std::fabs(azimuth) < 90 ? 0.1 : 0.0) +
                    (std::fabs(azimuth) < 45 ? 0.15 : 0.0) - (thin ? view.backs : 0));
     }
   }
   if (thin) return best;
-  // A room without its front wall is shown from there: only that view sees no wall from behind.
+  // If walls are seen from behind, tries views in which no wall is: a room without a front wall is
+  // shown from there.
   if (best_backs > 0.1) {
     for (const float azimuth : {0.0f, 180.0f, 90.0f, -90.0f}) {
       const Camera camera = outside_view(points, up, radians(azimuth), 0, aspect);

@@ -13,11 +13,11 @@ namespace {
 
 constexpr unsigned seen_columns = 40, seen_rows = 24;
 
-// The surfaces that the camera sees, sampled on a coarse grid.
+// Samples, on a coarse grid, of the surfaces that the camera sees.
 struct Seen {
   std::vector<Surface> surfaces;
   std::vector<float> distances;  // sorted
-  bool outside = false;          // the camera is outside the box
+  bool outside = false;          // whether the camera is outside the box
 };
 
 Seen look(const Scene& scene, const Camera& camera, const Box& box) {
@@ -72,7 +72,7 @@ Reach reach(const Scene& scene, const Seen& seen, const Lighting& lighting) {
   return {result.brightness / count, result.share / count};
 }
 
-// Mean luminance of the light that white surfaces would reflect from the scene's emitters, by one
+// Mean luminance of the light that white surfaces would reflect from the scene's emitters. Uses one
 // shadow ray per surface and round.
 double emitter_brightness(const Scene& scene, const Seen& seen) {
   const DeviceMaterials& materials = scene.materials();
@@ -99,7 +99,7 @@ double emitter_brightness(const Scene& scene, const Seen& seen) {
         static_cast<double>(dot(s.normal, d)) * std::fabs(dot(geometric_normal(t), d));
     if (!(distance > 0 && cosines > 0)) continue;
     rays.push_back({start, 0, d, distance * (1 - 1e-4f)});
-    // Limited near an emitter, where one ray would outweigh all others.
+    // Limited, because otherwise one ray near an emitter would outweigh all others.
     strength.push_back(
         materials.emission_share(i) *
         std::min(materials.view().emitters.power * cosines / (3.14159265 * distance * distance),
@@ -111,8 +111,8 @@ double emitter_brightness(const Scene& scene, const Seen& seen) {
   return sum / (static_cast<double>(rounds) * static_cast<double>(seen.surfaces.size()));
 }
 
-// Lighting by the scene's emitters alone: scales their light from `brightness` to that for which
-// pictures are developed.
+// Lights the scene only by its emitters: scales their light from `brightness` to the brightness for
+// which pictures are developed.
 Lighting lit_by_emitters(Lighting lighting, double brightness) {
   constexpr double wanted = 0.6;
   lighting.emission = static_cast<float>(wanted / brightness);
@@ -132,14 +132,14 @@ Lighting choose_lighting(const Scene& scene, const Camera& camera, bool emitters
   lighting.floor = seen.outside && camera.eye[camera.up] > box.lo[camera.up];
   lighting.floor_height = box.lo[camera.up];
   if (seen.surfaces.empty()) return lighting;
-  // From these brightnesses on the emitters are the only light: in any scene, where they compete
-  // with the sky, and in an interior that no distant light reaches.
+  // From these brightnesses on, emitters are the only light: `enough` in any scene, where they
+  // compete with the sky; `enough_inside` in an interior that no distant light reaches.
   constexpr double enough = 0.1, enough_inside = 0.002;
   const double brightness = emitters ? emitter_brightness(scene, seen) : 0;
   if (brightness > enough) return lit_by_emitters(lighting, brightness);
 
-  // Directions to the light as (towards the viewer, right, up); a negative first component is a
-  // light behind the scene.
+  // Candidate directions to the light, as (towards the viewer, right, up). If the first component
+  // is negative, the light is behind the scene.
   const CameraFrame frame = make_frame(camera, 1, 1);
   const Vec3 up = axis_vector(camera.up);
   const Vec3 right = normalize(frame.right);
@@ -156,14 +156,14 @@ Lighting choose_lighting(const Scene& scene, const Camera& camera, bool emitters
       best = lighting;
       best_share = got.share;
     }
-    // Takes the first good candidate: earlier ones show shape better.
+    // Takes the first candidate that is good enough: earlier ones show shapes better.
     if (got.share > 0.45) return lighting;
   }
   if (best_share > 0.22) return best;
   if (brightness > enough_inside) return lit_by_emitters(lighting, brightness);
 
-  // An interior: lamps between the camera and the surfaces it sees, above eye height but below the
-  // ceiling.
+  // An interior: tries lamps between the camera and the surfaces it sees, above eye height but
+  // below the ceiling.
   lighting.lamp = true;
   const float median = seen.distances[seen.distances.size() / 2];
   double best_brightness = -1;

@@ -15,7 +15,7 @@
 
 namespace heapwood::render {
 
-// Pointers to device memory. `records` are PlaneRecord, or CornerRecord if watertight.
+// A scene as pointers to device memory. `records` are PlaneRecord, or CornerRecord if watertight.
 struct SceneData {
   bool watertight;
   const kdtree::Node* nodes;
@@ -27,7 +27,7 @@ struct SceneData {
   std::uint32_t triangle_count;
   Box bounds;
   MaterialView materials;
-  // Used in mode path. If it has texels, materials are not null.
+  // Used in mode path. If it has texels, the scene must have materials.
   EnvironmentView environment{};
 };
 
@@ -37,13 +37,13 @@ struct StepSums {
 };
 
 struct Backend {
-  // Sets the arrays to the tree in depth-first order (kdtree/traverse/tree_order.hpp); returns
+  // Puts the tree into depth-first order, in the arrays (kdtree/traverse/tree_order.hpp). Returns
   // milliseconds.
   double (*order)(const simt::DeviceId&, const kdtree::DeviceTree&, kdtree::TreeArrays&);
-  // Writes ref_count records.
+  // Writes a record for each of the tree's ref_count refs.
   void (*fill_records)(const simt::DeviceId&, const SceneData&, void* records);
-  // render and trace return milliseconds. `ticket` holds the first tile; Frame::end_tile is the end
-  // of the tiles to render.
+  // render and trace return milliseconds. `ticket` contains the first tile to render;
+  // Frame::end_tile is the tile after the last.
   double (*render)(const simt::DeviceId&, const SceneData&, const Frame&, Pixel* film,
                    std::uint32_t* ticket, const simt::LaunchLimits&);
   double (*trace)(const simt::DeviceId&, const SceneData&, bool any, const kdtree::Ray*,

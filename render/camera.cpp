@@ -33,13 +33,12 @@ void check(const Camera& camera) {
   check_fov(camera.fov);
 }
 
-// Convert a component between the file's and the mesh's coordinates. An origin of 0 changes
-// nothing, not even the sign of 0.
+// Convert a component between the file's and the mesh's coordinates. With origin 0 nothing changes,
+// not even the sign of a zero.
 double in_file(float value, double origin) { return origin == 0 ? double{value} : origin + value; }
 float in_mesh(double value, double origin) { return static_cast<float>(value - origin); }
 
-// The nearest component that survives in_file() and in_mesh() unchanged. Rounding may require a
-// second step.
+// The nearest component that in_file() and in_mesh() reproduce. Rounding may require a second step.
 float representable(float value, double origin) {
   for (int step = 0; step < 4; ++step) {
     const float back = in_mesh(in_file(value, origin), origin);
@@ -53,7 +52,7 @@ template <class T>
 std::string shortest(T value) {
   char text[64];
   const double magnitude = std::fabs(static_cast<double>(value));
-  // 100000, not 1e+05, for readability.
+  // Plain notation is more readable: 100000, not 1e+05.
   const bool plain = magnitude == 0 || (magnitude >= 1e-5 && magnitude < 1e15);
   const auto end = std::to_chars(text, text + sizeof text, value,
                                  plain ? std::chars_format::fixed : std::chars_format::general)
@@ -61,7 +60,7 @@ std::string shortest(T value) {
   return {text, end};
 }
 
-// The shortest text that parses to this component.
+// The shortest text that is read back as this component.
 std::string text_of(float value, double origin) {
   const auto reads_back = [&](double number) {
     const float back = in_mesh(number, origin);
@@ -156,7 +155,7 @@ CameraFrame make_frame(const Camera& camera, unsigned width, unsigned height) {
   frame.eye = camera.eye;
   frame.forward = normalize_in_double(camera.target - camera.eye);
   Vec3 right = cross(frame.forward, axis_vector(camera.up));
-  // The view is along the up axis: use another axis.
+  // The camera looks along the up axis: uses another axis as up.
   if (!(length(right) > 1e-6f)) right = cross(frame.forward, axis_vector((camera.up + 1) % 3));
   right = normalize_in_double(right);
   const Vec3 up = cross(right, frame.forward);

@@ -22,7 +22,7 @@ bool parse_number(const std::string& word, double& value) {
          std::fabs(value) <= std::numeric_limits<float>::max();
 }
 
-// A word of the file for a message, on one line.
+// A word of the file for a message of one line.
 std::string shown(const std::string& word) {
   std::string text = word.substr(0, max_word);
   for (char& c : text) c = c >= ' ' && c <= '~' ? c : '?';
@@ -33,7 +33,7 @@ std::string shown(const std::string& word) {
 
 CameraPath CameraPath::parse(const std::string& text, const std::string& source) {
   CameraPath path;
-  // Editors on Windows add a byte order mark.
+  // Skips a byte order mark, which editors on Windows add.
   std::istringstream lines(text.starts_with("\xef\xbb\xbf") ? text.substr(3) : text);
   unsigned number = 0;
   const auto fail = [&](const std::string& what) {
@@ -71,8 +71,8 @@ CameraPath CameraPath::parse(const std::string& text, const std::string& source)
   return path;
 }
 
-// Cubic Hermite interpolation from a key to the next. The slope at a key is that of the parabola
-// through it and its two neighbours; at an end, that of the first or last segment.
+// A component by cubic Hermite interpolation from a key to the next. The slope at a key is that of
+// the parabola through it and its two neighbours; at an end, that of the first or last segment.
 double CameraPath::coordinate(std::size_t key, unsigned i, double time) const {
   const auto value = [&](std::size_t k) { return keys_[k].number[i]; };
   const auto slope_after = [&](std::size_t k) {

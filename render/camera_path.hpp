@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A camera that moves through keyframes: eye and target along Catmull-Rom splines whose knots are
-// the keys' times (so the speed is continuous also where the times are uneven), the angle linearly.
+// A camera that moves through keyframes: eye and target follow Catmull-Rom splines whose knots are
+// the keys' times, so that the speed is continuous even if the times are uneven; the angle is
+// interpolated linearly.
 #pragma once
 
 #include <string>
@@ -12,21 +13,22 @@ namespace heapwood::render {
 
 class CameraPath {
  public:
-  // One key per line, `time ex ey ez tx ty tz fov`: seconds, eye and target in the file's
-  // coordinates, vertical angle in degrees. '#' starts a comment. There are at least two keys, and
-  // times increase. Throws Error{Exit::scene}: "SOURCE: line 7: ...".
+  // Parses a path: one key per line, `time ex ey ez tx ty tz fov`, which are seconds, eye and
+  // target in the file's coordinates, and the vertical angle in degrees. '#' starts a comment.
+  // There must be two keys or more, with increasing times. Throws Error{Exit::scene}: "SOURCE: line
+  // 7: ...".
   static CameraPath parse(const std::string& text, const std::string& source);
 
   std::size_t keys() const { return keys_.size(); }
   double duration() const { return keys_.back().time - keys_.front().time; }
-  // `seconds` after the first key, clamped to [0, duration()]. Eye and target may be the same point
-  // between keys: make_frame() checks.
+  // The camera `seconds` after the first key, clamped to [0, duration()]. Between keys eye and
+  // target may be the same point; make_frame() checks that.
   Camera at(double seconds, unsigned up, const Vec3d& origin = {}) const;
 
  private:
   struct Key {
     double time;
-    double number[7];  // of the camera
+    double number[7];  // numbers of the camera
   };
   double coordinate(std::size_t key, unsigned i, double time) const;
 

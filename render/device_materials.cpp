@@ -10,7 +10,7 @@
 namespace heapwood::render {
 namespace {
 
-// The inverse of sRGB's curve (IEC 61966-2-1) at the 256 values of a byte.
+// Linear light of the 256 values of an sRGB byte (IEC 61966-2-1).
 const std::vector<float>& light_of_bytes() {
   static const std::vector<float> table = [] {
     std::vector<float> light;
@@ -29,26 +29,26 @@ double area_of(const Corners& t) {
   return 0.5 * std::sqrt(x * x + y * y + z * z);
 }
 
-// Whether an array that belongs to the mesh has an entry for each of `count`.
+// Whether an array of the appearance has an entry for each of `count` elements of the mesh.
 template <class T>
 bool complete(const std::vector<T>& array, std::size_t count) {
   return !array.empty() && array.size() >= count;
 }
 
-// A texture without texels would be read out of bounds: it is white.
+// Whether a texture lacks texels. It would be read out of bounds, so it is replaced by white.
 bool is_blank(const Texture& texture) {
   const std::size_t texels = std::size_t{texture.width} * texture.height;
   return texels == 0 || texture.texels.size() < texels;
 }
 
 bool emits(const DeviceMaterial& m) {
-  // Rays pass through all of a material whose factor alone makes its alpha too small.
+  // If the material's own factor makes alpha too small everywhere, all rays pass through.
   const bool is_invisible = (m.coverage == Coverage::blended && !(m.alpha > 0)) ||
                             (m.coverage == Coverage::cutout && m.alpha < m.cutoff);
   return luminance(m.emission) > 0 && !is_invisible;
 }
 
-// The part of its material's emission that a triangle's texture leaves: the mean over points as
+// The factor by which a triangle's texture reduces its material's emission: the mean over points as
 // dense as texels, up to 64 along an edge. 0 if no point emits light.
 float left_by_texture(const Texture& texture, const std::array<Uv, 3>& uv, Vec3 emission) {
   const DeviceTexture view{texture.texels.data(), light_of_bytes().data(), texture.width,
@@ -132,8 +132,9 @@ DeviceMaterials::DeviceMaterials(const simt::DeviceId& device, const kdtree::Mes
   list_emitters(device, mesh, appearance, materials);
 }
 
-// Shading computes the density of a chosen point from the material's emission alone: shares do not
-// change the power. A triangle that emits nothing is left out.
+// Triangles that emit nothing are left out. The power of a triangle does not include the factor of
+// its texture, because shading computes the density of a chosen point from the material's emission
+// only.
 void DeviceMaterials::list_emitters(const simt::DeviceId& device, const kdtree::MeshView& mesh,
                                     const Appearance& appearance,
                                     const std::vector<DeviceMaterial>& materials) {

@@ -19,7 +19,7 @@ class DeviceMaterials {
 
   const MaterialView& view() const { return view_; }
 
-  // On the host: the emitting triangles and their shares of the power, as in view().emitters.
+  // For the host: the emitting triangles and their shares of the power, as in view().emitters.
   const std::vector<std::uint32_t>& emitters() const { return host_emitters_; }
   const std::vector<float>& cumulative() const { return host_cumulative_; }
   // The emission of emitter i's material, and the mean of the texture that multiplies it.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Light that arrives at a surface directly: from the key light, the surroundings, emitting
-// triangles and an environment. Each function sends the rays that tell what is hidden.
+// triangles or an environment. Each function traces the rays that determine what is in shadow.
 #pragma once
 
 #include <cmath>
@@ -25,8 +25,8 @@ HEAPWOOD_INLINE Vec3 key_light(const View& scene, const Frame& frame, const Pixe
   return is_blocked(scene, shadow, random, sample, salt) ? Vec3{} : light.colour * cosine;
 }
 
-// The k-th occlusion ray of a pixel. The reach varies from ray to ray, so that occlusion fades with
-// distance instead of ending abruptly.
+// The k-th occlusion ray of a pixel. The reach varies randomly between rays, so that occlusion
+// fades with distance instead of ending abruptly.
 HEAPWOOD_INLINE kdtree::Ray occlusion_ray(const PixelRandom& random, const Surface& at,
                                           std::uint32_t k, float reach) {
   return {start_above(at), 0,
@@ -35,7 +35,7 @@ HEAPWOOD_INLINE kdtree::Ray occlusion_ray(const PixelRandom& random, const Surfa
 }
 
 // Mean light of the surroundings over the hemisphere. An occluder within reach replaces the light
-// of its direction by a fixed small share of it. Without rays nothing occludes.
+// of its direction by a small fixed share of it. With 0 rays nothing occludes.
 template <class View>
 HEAPWOOD_INLINE Vec3 ambient_light(const View& scene, const Frame& frame, const PixelRandom& random,
                                    const Surface& at, std::uint32_t sample, std::uint32_t rays) {
@@ -51,8 +51,8 @@ HEAPWOOD_INLINE Vec3 ambient_light(const View& scene, const Frame& frame, const 
   return sum * (1.0f / static_cast<float>(rays));
 }
 
-// Sets `surface` to where a camera ray that missed the model meets the invisible floor; returns
-// false if it does not.
+// Finds where a camera ray that missed the model meets the invisible floor, and sets `surface`.
+// Returns false if it does not meet the floor.
 HEAPWOOD_INLINE bool floor_at(const Lighting& lighting, const kdtree::Ray& ray, Surface& surface) {
   const Vec3 up = axis_vector(lighting.up);
   const float down = dot(ray.direction, up);
@@ -64,8 +64,8 @@ HEAPWOOD_INLINE bool floor_at(const Lighting& lighting, const kdtree::Ray& ray, 
   return true;
 }
 
-// Brightness of a point of the floor divided by that of an empty floor. Exactly 1 where nothing
-// occludes, so that the floor shows only as a shadow on the background and has no edge.
+// Brightness of a point of the floor divided by that of an empty floor. It is exactly 1 where
+// nothing occludes, so that only the shadow shows on the background, and the floor has no edge.
 template <class View>
 HEAPWOOD_INLINE float floor_share(const View& scene, const Frame& frame, const PixelRandom& random,
                                   const Surface& at, std::uint32_t sample, std::uint32_t rays,
@@ -91,9 +91,9 @@ HEAPWOOD_INLINE float floor_share(const View& scene, const Frame& frame, const P
   return open > 0 ? got / open : 1;
 }
 
-// Light of an emitter that the camera sees or that arrives by a bounce: limited to a few times the
-// brightest colour of a picture. Edges of much brighter pixels would look jagged, and rare bright
-// paths would leave single bright pixels.
+// Limits the light of an emitter that the camera sees, or that a bounce has hit, to a few times the
+// brightest colour of a picture. Otherwise edges of much brighter pixels would look jagged, and
+// rare bright paths would leave single bright pixels.
 HEAPWOOD_INLINE Vec3 limited(Vec3 light) {
   constexpr float max_light = 3;
   const float largest = simt::max(light.x, simt::max(light.y, light.z));
@@ -109,7 +109,7 @@ HEAPWOOD_INLINE float emitter_density(const MaterialView& materials, std::uint32
   return per_area * distance * distance / simt::max(cosine, 1e-6f);
 }
 
-// The weight, by the balance heuristic, of an emitter's light that a bounce has hit.
+// The weight of an emitter's light that a bounce has hit, by the balance heuristic.
 template <class View>
 HEAPWOOD_INLINE float bounce_weight(const View& scene, const kdtree::Ray& ray,
                                     const kdtree::Hit& hit, const Surface& at, float cosine) {
@@ -170,7 +170,8 @@ HEAPWOOD_INLINE Vec3 emitter_light(const View& scene, const Frame& frame, const 
   return emission * (of_bounce / (density + of_bounce));
 }
 
-// Light of the environment for a ray that hits nothing. `cosine`: at the surface that the ray left.
+// Light of the environment for a ray that hits nothing. `cosine` is that at the surface where the
+// ray started.
 template <class View>
 HEAPWOOD_INLINE Vec3 environment_found(const View& scene, const kdtree::Ray& ray,
                                        std::uint32_t bounce, float cosine) {
@@ -194,7 +195,7 @@ HEAPWOOD_INLINE Vec3 environment_light(const View& scene, const PixelRandom& ran
                  64 + bounce)) {
     return {};
   }
-  // Combined with bounces as in emitter_light().
+  // Weighted by the balance heuristic, as in emitter_light().
   const float of_bounce = cosine * 0.318309886f;
   const Vec3 found = light.radiance * (of_bounce / (light.density + of_bounce));
   return bounce == 0 ? found : limited(found);

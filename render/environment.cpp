@@ -14,10 +14,11 @@ namespace heapwood::render {
 namespace {
 
 constexpr unsigned max_columns = 512, max_rows = 256;
-// Mean radiance over all directions, by luminance: about that of Lighting's defaults.
+// The mean radiance over all directions, by luminance, to which an environment is scaled: about
+// that of Lighting's defaults.
 constexpr double mean_radiance = 0.45;
 constexpr float max_radiance = 1e6f;
-// This share of the mean radiance is added to each cell, so that every direction can be sampled.
+// This fraction of the mean radiance is added to each cell, so that every direction can be sampled.
 constexpr double min_share = 0.05;
 
 Vec3 cleaned(Vec3 c) {
@@ -51,7 +52,7 @@ std::vector<double> interpolated_luminance(const RadianceMap& map,
   return both;
 }
 
-// Writes the cumulative distribution of the masses, normalized to end at 1. Returns their sum.
+// Writes the cumulative distribution of the masses, scaled to end at 1. Returns their sum.
 double accumulate(const std::vector<double>& masses, float* cumulative) {
   double sum = 0;
   for (const double mass : masses) sum += mass;
@@ -110,7 +111,7 @@ Environment::Environment(const simt::DeviceId& device, const RadianceMap& map, u
 }
 
 RadianceMap parse_environment(const std::string& file, const std::string& source) {
-  // The decoder also reads formats of 8 bits, which do not hold radiance.
+  // The decoder also reads formats of 8 bits, which do not contain radiance, so they are refused.
   if (!file.starts_with("#?RADIANCE") && !file.starts_with("#?RGBE"))
     throw Error(Exit::scene, source + ": it is not a Radiance picture (.hdr)");
   RadianceMap map;
@@ -133,9 +134,9 @@ RadianceMap make_sky(Vec3 sun, unsigned up) {
   const auto scattered = [](double angle) {
     return 0.91 + 10 * std::exp(-3 * angle) + 0.45 * std::cos(angle) * std::cos(angle);
   };
-  // Radiance is relative to the zenith's.
+  // Radiance is relative to that of the zenith.
   const double of_zenith = scattered(sun_zenith) * (1 - std::exp(-0.32));
-  constexpr double sun_share = 2.5;  // the sun's irradiance / the sky's, which is about pi
+  constexpr double sun_share = 2.5;  // irradiance of the sun / that of the sky, which is about pi
   const double sun_radiance = sun_share / (2 * (1 - std::cos(radius)));
   constexpr Vec3 blue{0.46f, 0.96f, 2.6f}, pale{0.92f, 1.0f, 1.14f}, warm{1.16f, 0.98f, 0.72f};
   RadianceMap sky{1024, 512, std::vector<Vec3>(std::size_t{1024} * 512)};
@@ -147,7 +148,7 @@ RadianceMap make_sky(Vec3 sun, unsigned up) {
       const double height = d.y, angle = std::acos(std::clamp<double>(dot(d, s), -1, 1));
       const double light =
           scattered(angle) * (1 - std::exp(-0.32 / std::max(height, 0.01))) / of_zenith;
-      // Pale at the horizon and around the sun.
+      // The sky is pale at the horizon and around the sun.
       const auto haze = static_cast<float>(
           std::min(1.0, std::pow(1 - std::max(height, 0.0), 4) + 0.7 * std::exp(-4 * angle)));
       texel = (blue * (1 - haze) + pale * haze) * static_cast<float>(light);

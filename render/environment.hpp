@@ -13,8 +13,8 @@ namespace heapwood::render {
 
 class Environment {
  public:
-  // Uploads the picture, whose brightness is scaled to that for which pictures are developed. `up`
-  // is the scene's axis to the zenith. Negative values and NaN are black; others are limited to
+  // Uploads a picture and scales its brightness to that for which pictures are developed. `up` is
+  // the scene's axis to the zenith. Negative values and NaN become black; others are limited to
   // 10^6.
   Environment(const simt::DeviceId& device, const RadianceMap& map, unsigned up);
 
@@ -27,7 +27,7 @@ class Environment {
 };
 
 // Decodes the bytes of a Radiance file (.hdr), a picture of longitude by latitude. Throws
-// Error{Exit::scene}; the message begins with the source.
+// Error{Exit::scene}, whose message begins with `source`.
 RadianceMap parse_environment(const std::string& file, const std::string& source);
 
 // The CIE standard clear sky (CIE 110-1994) with a sun and grey ground. `sun` is a unit vector in
@@ -35,7 +35,8 @@ RadianceMap parse_environment(const std::string& file, const std::string& source
 // as the real one, for soft shadows.
 RadianceMap make_sky(Vec3 sun, unsigned up);
 
-// The lighting without what an environment, or emitters alone, replace: key, sky, ground and floor.
+// Removes from a lighting what an environment, or emitters alone, replace: key, sky, ground and
+// floor.
 Lighting lit_by_environment(Lighting lighting);
 
 }  // namespace heapwood::render

@@ -15,15 +15,15 @@ namespace heapwood::render {
 struct EnvironmentView {
   const Vec3* texels;  // radiance, rows from the top
   std::uint32_t width, height;
-  // The picture is divided into cells. Cumulative distributions of the light: over the rows of
-  // cells, and over the cells of each row.
+  // The picture is divided into cells, which have these cumulative distributions of light: over the
+  // rows of cells, and over the cells of each row.
   const float* cumulative_rows;
   const float* cumulative_cells;
   std::uint32_t columns, rows;
   unsigned up;  // the scene's axis that points to the zenith
 };
 
-// A direction of the scene in the picture's axes, where y is up, and back.
+// Convert a direction of the scene to the picture's axes, where y is up, and back.
 HEAPWOOD_INLINE Vec3 to_environment(Vec3 d, unsigned up) {
   return up == 1 ? d : up == 2 ? Vec3{d.x, d.z, -d.y} : Vec3{-d.y, d.x, d.z};
 }
@@ -31,7 +31,8 @@ HEAPWOOD_INLINE Vec3 from_environment(Vec3 d, unsigned up) {
   return up == 1 ? d : up == 2 ? Vec3{d.x, -d.z, d.y} : Vec3{d.y, -d.x, d.z};
 }
 
-// The position in the picture, 0 to 1 from the left and from the top, of a unit vector in its axes.
+// The position in the picture, 0 to 1 from the left and from the top, of a unit vector in the
+// picture's axes.
 HEAPWOOD_INLINE Point2 environment_position(Vec3 d) {
   return {std::atan2(d.x, -d.z) * 0.159154943f + 0.5f,
           std::acos(simt::min(simt::max(d.y, -1.0f), 1.0f)) * 0.318309886f};
@@ -47,8 +48,8 @@ HEAPWOOD_INLINE Vec3 radiance_at(const EnvironmentView& view, Point2 at) {
               y = at.y * static_cast<float>(view.height) - 0.5f;
   const float left = std::floor(x), top = std::floor(y);
   const auto last = static_cast<float>(view.height - 1);
-  // Left of the first texel is the last one of the row. A NaN, from a triangle without a normal,
-  // also gives a valid index.
+  // The texel left of the first one is the last one of the row. A NaN, from a triangle without a
+  // normal, also gives a valid index.
   const std::uint32_t i = left >= 0 ? static_cast<std::uint32_t>(left) : view.width - 1;
   const auto row = [&](float r) {
     const auto j = static_cast<std::uint32_t>(r > 0 ? simt::min(r, last) : 0);
@@ -87,7 +88,7 @@ HEAPWOOD_INLINE float environment_density(const EnvironmentView& view, std::uint
 }
 
 struct EnvironmentLight {
-  Vec3 direction;  // in the scene, unit
+  Vec3 direction;  // unit vector in the scene
   Vec3 radiance;
   float density;
 };
@@ -106,7 +107,7 @@ HEAPWOOD_INLINE EnvironmentLight environment_towards(const EnvironmentView& view
                               std::sqrt(simt::max(0.0f, 1 - d.y * d.y)))};
 }
 
-// Chooses a direction by two numbers in [0, 1).
+// Chooses a direction from two numbers in [0, 1).
 HEAPWOOD_INLINE EnvironmentLight sample_environment(const EnvironmentView& view, Point2 u) {
   const auto inside = [](const float* cumulative, std::uint32_t i, float x) {
     const float before = i > 0 ? cumulative[i - 1] : 0, share = cumulative[i] - before;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr unsigned lines_per_block = 16;  // of ZIP compression
 
-// All numbers are little-endian.
+// Appends a number, in little-endian order like all numbers of the format.
 template <class T>
 void put(std::string& to, T value) {
   char bytes[sizeof value];
@@ -61,7 +61,8 @@ std::string header(const Film& film) {
   return text + '\0';
 }
 
-// Even bytes before odd ones, each as its difference from the one before it.
+// Prepares bytes for compression: even bytes before odd ones, each as its difference from the one
+// before it.
 std::string prepared(const std::string& bytes) {
   std::string split;
   for (std::size_t first : {0, 1}) {

@@ -23,8 +23,9 @@ std::uint8_t code_of(double linear) {
   return static_cast<std::uint8_t>(std::lround(coded * 255));
 }
 
-// code_of() without std::pow, which would take most of a picture's time: the smallest linear value
-// of each code, and the code at the lower end of each bucket, which is narrower than a code.
+// A table that computes code_of() without std::pow, which would take most of a picture's time. It
+// has the smallest linear value of each code, and the code at the lower end of each bucket; a
+// bucket is narrower than a code.
 struct SrgbTable {
   static constexpr unsigned buckets = 4096;  // a power of two: x * buckets is exact
   std::array<float, 257> min_linear;
@@ -32,9 +33,10 @@ struct SrgbTable {
 
   SrgbTable() {
     min_linear[256] = 2;  // never reached
-    // Positive floating-point numbers are ordered as their bits are.
+    // Bisects over bits, because positive floats are ordered like their bits.
     for (unsigned code = 1; code < 256; ++code) {
-      std::uint32_t low = 0, high = std::bit_cast<std::uint32_t>(1.0f);  // code_of(low) < code
+      // Invariant: code_of(low) < code.
+      std::uint32_t low = 0, high = std::bit_cast<std::uint32_t>(1.0f);
       while (high - low > 1) {
         const std::uint32_t middle = low + (high - low) / 2;
         (code_of(std::bit_cast<float>(middle)) < code ? low : high) = middle;
@@ -61,7 +63,7 @@ Rgb8 develop(const Pixel& p, unsigned samples, const Development& how, const Ran
     return encode(blank * missed + ramp(how.mode, range, number_of(p)) * hit);
   }
   if (how.mode == Mode::normals) {
-    // Normals are stored without sRGB encoding and tone curve: they are not light.
+    // Normals are not light, so they are stored without sRGB encoding and tone curve.
     const double back = 0.12 * (1 - p.a * share);
     const auto plain = [&](double sum) {
       return static_cast<std::uint8_t>(std::lround(255 * std::min(1.0, sum * share + back)));
@@ -132,11 +134,11 @@ std::string number(double v) {
   return text;
 }
 
-// Text and width of the legend: a title, the colour ramp, and the numbers at its ends and middle.
+// The legend's texts and width: a title, the colour ramp, and the numbers at its ends and middle.
 struct Legend {
   std::string title;
-  std::array<std::string, 3> labels;  // below the ramp: at its left end, middle and right end
-  unsigned width = 0;                 // of the ramp, in font pixels; title and labels fit into it
+  std::array<std::string, 3> labels;  // below the ramp: left end, middle, right end
+  unsigned width = 0;                 // of the ramp in font pixels, enough for title and labels
 
   Legend(const Film& film, Mode mode, const Range& range) {
     double largest = 0;
@@ -151,8 +153,8 @@ struct Legend {
   }
 };
 
-// Draws the legend in the lower left corner, scaled with the picture's height; smaller if it would
-// be too wide; omitted if it does not fit at all.
+// Draws the legend in the lower left corner, scaled with the picture's height. It is smaller if it
+// would be too wide, and omitted if it does not fit.
 void draw_legend(Image& image, const Film& film, Mode mode, const Range& range) {
   const Legend legend(film, mode, range);
   for (unsigned scale = std::max(1u, image.height / 360); scale > 0; --scale) {
@@ -176,7 +178,7 @@ void draw_legend(Image& image, const Film& film, Mode mode, const Range& range) 
     for (unsigned tick = 0; tick <= 2; ++tick) {
       shade_rectangle(image, x + static_cast<int>(width * tick / 2) - (tick == 2),
                       y - static_cast<int>(gap), 1, gap / 2, ink, 1);
-      // Aligned left, centred, aligned right.
+      // The three labels are aligned left, centred and aligned right.
       const unsigned space = width - scale * text_width(legend.labels[tick]);
       draw_text(image, x + static_cast<int>(space * tick / 2), y, legend.labels[tick], ink, scale);
     }

@@ -14,9 +14,9 @@ namespace heapwood::render {
 
 struct Film {
   unsigned width = 0, height = 0;
-  unsigned samples = 0;     // per pixel
-  std::vector<Pixel> sums;  // rows from the top
-  bool has_unlit = false;   // materials that show their exact colours
+  unsigned samples = 0;     // number of samples per pixel
+  std::vector<Pixel> sums;  // rows, from the top down
+  bool has_unlit = false;   // whether some materials show their exact colours
 };
 
 enum class Tone : std::uint8_t { standard, filmic };
@@ -31,16 +31,16 @@ struct Development {
 
 Image develop(const Film& film, const Development& how);
 
-// A file in OpenEXR: linear, not developed, 32-bit floating point. Channels R, G, B in scan lines
-// with ZIP compression ("The OpenEXR file layout", version 2). In modes that show numbers all three
-// are the number.
+// A file in OpenEXR: linear, not developed, 32-bit floating point. It has channels R, G, B in scan
+// lines with ZIP compression ("The OpenEXR file layout", version 2). In modes that show numbers all
+// three have the number.
 std::string to_exr(const Film& film, Mode mode);
 
-// The numbers that the ends of a colour ramp stand for.
+// The numbers that the ends of a colour ramp represent.
 struct Range {
   double low = 0, high = 1;
 };
-// In modes that show numbers.
+// The range of the colour ramp, in modes that show numbers.
 Range range_of(const Film& film, const Development& how);
 inline bool shows_numbers(Mode mode) {
   return mode == Mode::depth || mode == Mode::heatmap || mode == Mode::leaves;
@@ -48,13 +48,13 @@ inline bool shows_numbers(Mode mode) {
 // The number of a pixel: the mean over the samples that have one.
 inline double number_of(const Pixel& p) { return p.a > 0 ? p.r / p.a : 0; }
 
-// Linear up to 2/3, then smoothly towards 1, which is never reached: highlights keep their
+// Linear up to 2/3, then approaching 1 smoothly without reaching it, so that highlights keep their
 // contrast.
 double tone_curve(double x);
-// Contrast in the shadows and soft highlights, as of film (Narkowicz 2015, "ACES filmic tone
+// Adds contrast in the shadows and soft highlights, like film (Narkowicz 2015, "ACES filmic tone
 // mapping curve").
 double filmic_curve(double x);
-// 0..1 linear light as 0..255 sRGB (IEC 61966-2-1).
+// Converts linear light from 0 to 1 to an sRGB byte (IEC 61966-2-1).
 std::uint8_t srgb(float linear);
 
 // The linear colour of x in [0, 1], clamped, NaN as 0: from near black through purple, red and

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What a kernel that renders receives: the frame of a picture, and the scene. A SceneView shows the
-// mesh in clay; a ColouredView in its materials' colours, with holes where they are not opaque; a
-// SurroundedView in the light of an environment.
+// The parameters of a kernel that renders: the frame of a picture, and the scene. A SceneView shows
+// the mesh in clay; a ColouredView in its materials' colours, with holes where they are not opaque;
+// a SurroundedView in the light of an environment.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace heapwood::render {
 
 enum class Mode : std::uint8_t { shaded, path, ao, normals, depth, heatmap, leaves, albedo };
 
-// Sum over a pixel's samples. `a` counts the samples that hit (in heatmap mode all samples); the
+// Sums over a pixel's samples. `a` counts the samples that hit (in heatmap mode all samples); the
 // meaning of r, g, b depends on the mode.
 struct alignas(16) Pixel {
   float r = 0, g = 0, b = 0, a = 0;
@@ -27,14 +27,15 @@ struct Frame {
   CameraFrame camera;
   Lighting lighting;
   std::uint32_t width, height;
-  std::uint32_t first_sample, samples;  // of this pass
-  std::uint32_t end_tile;  // tiles from the ticket's start up to this one are rendered (kernel.hpp)
-  std::uint32_t total_samples;   // of the picture
+  std::uint32_t first_sample, samples;  // samples of this pass
+  // The pass renders the tiles from the ticket's start up to this one (kernel.hpp).
+  std::uint32_t end_tile;
+  std::uint32_t total_samples;   // samples of the picture
   std::uint32_t occlusion_rays;  // per sample, in modes shaded and ao
   std::uint32_t bounces;         // in mode path
   std::uint32_t seed;
   Mode mode;
-  bool clay;  // without the scene's colours
+  bool clay;  // ignores the scene's colours
 };
 
 template <class Test>
@@ -52,7 +53,7 @@ struct ColouredView : SceneView<Test> {
   MaterialView materials;
 };
 
-// The environment replaces key light, surroundings, background and floor.
+// A view in which the environment replaces key light, surroundings, background and floor.
 template <class Test>
 struct SurroundedView : ColouredView<Test> {
   EnvironmentView environment;

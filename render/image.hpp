@@ -17,7 +17,7 @@ static_assert(sizeof(Rgb8) == 3);
 
 struct Image {
   unsigned width = 0, height = 0;
-  std::vector<Rgb8> pixels;  // rows from the top
+  std::vector<Rgb8> pixels;  // rows, from the top down
 
   Image() = default;
   Image(unsigned w, unsigned h) : width(w), height(h), pixels(std::size_t{w} * h) {}
@@ -28,7 +28,7 @@ struct Image {
 
 // Encodes a PNG file. Throws Error{Exit::failed} for a picture without pixels.
 std::string to_png(const Image& image);
-// The bytes in zlib's format (RFC 1950).
+// Compresses bytes to zlib's format (RFC 1950).
 std::string compress(const std::string& bytes);
 
 }  // namespace heapwood::render

@@ -26,8 +26,8 @@ struct RenderKernel {
 
   View scene;
   Frame frame;
-  Pixel* film;            // samples are added to these sums
-  std::uint32_t* ticket;  // the first tile at launch
+  Pixel* film;            // sums to which samples are added
+  std::uint32_t* ticket;  // the next tile; before the launch the first one
 
   template <class Warp>
   HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
@@ -83,12 +83,12 @@ HEAPWOOD_INLINE Intersection make_intersection(const kdtree::Ray& ray, SlopeScra
 template <class Intersection, bool Any>
 struct TraceKernel {
   using Scratch = SlopeScratch;
-  // Full occupancy, with 32 registers per thread, if the slopes are in Scratch. Small blocks, since
-  // a block is replaced only when the last of its rays has ended.
+  // Full occupancy, with 32 registers per thread, if the slopes are in Scratch. Blocks are small,
+  // because a block is replaced only when the last of its rays has ended.
   static constexpr unsigned block_threads = 64;
   static constexpr unsigned blocks_per_multiprocessor = Intersection::conservative ? 24 : 32;
-  // Each lane prefetches into L2 the ray this far ahead of its own: half of the rays in flight on
-  // an H200.
+  // Each lane prefetches into L2 the ray that is this far after its own: half of the rays in flight
+  // on an H200.
   static constexpr std::size_t prefetch_distance = std::size_t{1} << 17;
 
   kdtree::TreeView<Intersection> tree;
@@ -112,7 +112,7 @@ struct TraceKernel {
 
  private:
   HEAPWOOD_INLINE void trace(std::size_t i, Scratch& scratch, unsigned lane) const {
-    // Loads of four words each.
+    // Each ray is loaded by two loads of four words.
     const kdtree::Row* const words = reinterpret_cast<const kdtree::Row*>(rays + i);
     const kdtree::Row from = simt::load_streaming(words), along = simt::load_streaming(words + 1);
     if (i + prefetch_distance < count) simt::prefetch(rays + i + prefetch_distance);
@@ -142,8 +142,7 @@ struct SerialTraceKernel {
 
   template <class Warp>
   void operator()(Warp& warp, Scratch&) const {
-    // Long enough that sorting the rays pays off, short enough that every thread gets several
-    // blocks.
+    // Blocks are long enough for sorting to pay, and short enough for every thread to get several.
     const std::size_t block =
         std::clamp<std::size_t>(count / (4 * warp.workers()), 4096, kdtree::ray_span);
     for (std::size_t i = warp.worker() * block; i < count && !warp.aborted();

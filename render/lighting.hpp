@@ -11,11 +11,11 @@ namespace heapwood::render {
 
 struct Lighting {
   Vec3 albedo{0.82f, 0.77f, 0.71f};  // of clay
-  float emission = 1;                // factor on the light of emitting triangles
-  bool lamp = false;                 // the key light has a position
-  Vec3 key{0.4f, 0.8f, 0.45f};       // unit vector to the light; a lamp's position
-  float key_radius = 0.04f;          // of its disc, at distance 1; of a lamp, in scene units
-  float lamp_reach = 1;              // distance at which a lamp's light has fallen to half
+  float emission = 1;                // factor of the light of emitting triangles
+  bool lamp = false;                 // whether the key light is a lamp, which has a position
+  Vec3 key{0.4f, 0.8f, 0.45f};       // unit vector to the light, or the lamp's position
+  float key_radius = 0.04f;  // radius of the light's disc at distance 1; of a lamp in scene units
+  float lamp_reach = 1;      // distance at which a lamp's light has fallen to half
   Vec3 key_colour{0.80f, 0.71f, 0.58f};
   Vec3 sky{0.25f, 0.31f, 0.40f};
   Vec3 ground{0.15f, 0.13f, 0.11f};
@@ -31,7 +31,7 @@ struct Lighting {
 };
 
 struct LightSample {
-  Vec3 direction;  // unit
+  Vec3 direction;  // unit vector
   float distance;
   Vec3 colour;
 };

@@ -13,19 +13,19 @@ namespace {
 
 constexpr std::size_t max_sample = 30000;
 
-// In double: squares of lengths of 1e-20 and 1e20 stay in range.
+// Computed in double, so that squares of lengths of 1e-20 and 1e20 stay in range.
 double triangle_area(const Corners& t) {
   const auto [x, y, z] = cross(to_double(t.b) - to_double(t.a), to_double(t.c) - to_double(t.a));
   return std::hypot(x, y, z) / 2;
 }
 
-// The box of a sample of the triangles, without a tenth of their area at each end of each axis.
-// Empty if they have no area.
+// The box of a sample of the triangles, after cutting off a tenth of their area at each end of each
+// axis. Empty if they have no area.
 Box core_of(const kdtree::MeshView& mesh) {
   const std::size_t step = std::max<std::size_t>(1, mesh.triangles.size() / max_sample);
   Box core;
   for (unsigned axis = 0; axis < 3; ++axis) {
-    std::vector<std::pair<float, double>> places;  // with areas
+    std::vector<std::pair<float, double>> places;  // positions, with areas
     double all = 0, below = 0;
     for (std::size_t i = 0; i < mesh.triangles.size(); i += step) {
       const Corners t = kdtree::corners(mesh, static_cast<std::uint32_t>(i));
@@ -47,7 +47,7 @@ Box core_of(const kdtree::MeshView& mesh) {
 Box main_part(const kdtree::MeshView& mesh, const Box& all) {
   Box part = core_of(mesh);
   if (part.empty()) return all;
-  // Grows the box by all triangles that are near enough, until none is left.
+  // Grows the box by all triangles that are near enough, until there are none.
   for (Box last; part != last;) {
     last = std::exchange(part, Box{});
     const Vec3d extent = to_double(last.hi) - to_double(last.lo);

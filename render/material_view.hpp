@@ -27,26 +27,26 @@ struct DeviceTexture {
   bool nearest;
 };
 
-// Triangles that emit light; chosen with a probability proportional to their power, the product of
-// area and luminance without texture.
+// Triangles that emit light. One is chosen with a probability proportional to its power, the
+// product of area and luminance without texture.
 struct Emitters {
   const std::uint32_t* triangles;
-  const float* cumulative;  // of the power up to and including each, relative to the total
+  const float* cumulative;  // power up to and including each triangle / total power
   std::uint32_t count;
-  float power;  // the sum; in units of the mesh's area and the materials' radiance
+  float power;  // total power, in units of the mesh's area and the materials' radiance
 };
 
-// Pointers to device memory; null and empty for a mesh without materials.
+// Pointers to device memory; all are null for a mesh without materials.
 struct MaterialView {
   const DeviceMaterial* materials;
   const DeviceTexture* textures;
-  const float* linear;                      // the light of each 8-bit sRGB value
-  const std::uint32_t* triangle_materials;  // null: all have material 0
-  const Uv* uvs;                            // null: none
+  const float* linear;                      // linear light of each 8-bit sRGB value
+  const std::uint32_t* triangle_materials;  // nullptr: all have material 0
+  const Uv* uvs;                            // nullptr: there are none
   const Triangle* uv_triangles;
-  const std::uint32_t* vertex_colours;  // null: white
+  const std::uint32_t* vertex_colours;  // nullptr: all are white
   Emitters emitters;
-  bool has_holes;  // a material is not opaque
+  bool has_holes;  // whether any material is not opaque
   bool has_unlit;
 };
 
@@ -65,7 +65,7 @@ HEAPWOOD_INLINE Rgba blend(const Rgba& a, const Rgba& b, float share) {
   return {a.colour * (1 - share) + b.colour * share, a.alpha * (1 - share) + b.alpha * share};
 }
 
-// Texel of a coordinate that may be outside [0, size).
+// The index of the texel for a coordinate that may be outside [0, size).
 HEAPWOOD_INLINE std::uint32_t wrapped(std::int32_t i, std::uint32_t size, Wrap wrap) {
   const auto n = static_cast<std::int32_t>(size);
   if (wrap == Wrap::clamp) return static_cast<std::uint32_t>(i < 0 ? 0 : i >= n ? n - 1 : i);
@@ -153,7 +153,8 @@ HEAPWOOD_INLINE Vec3 emission_at(const MaterialView& view, const Triangle* trian
              .colour;
 }
 
-// Whether a ray passes through the surface at a hit; `random` in [0, 1) decides for blended ones.
+// Whether a ray passes through the surface at a hit. For blended surfaces `random`, in [0, 1),
+// decides.
 HEAPWOOD_INLINE bool is_hole(const MaterialView& view, const Triangle* triangles,
                              const kdtree::Hit& hit, float random) {
   const DeviceMaterial& material = material_of(view, hit.triangle);

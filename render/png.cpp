@@ -8,8 +8,8 @@
 
 namespace {
 
-// stb does not check all of its requests for memory. One that fails throws; what stb holds then is
-// lost.
+// Allocates memory for stb, which does not check all of its requests. A failed request throws;
+// memory that stb has then is lost.
 void* stb_allocate(void* old, std::size_t bytes) {
   if (void* const block = std::realloc(old, bytes)) return block;
   throw std::bad_alloc();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Stateless random numbers: a value depends on seed, pixel, sample and dimension only, so a picture
+// Stateless random numbers: a value depends only on seed, pixel, sample and dimension. So a picture
 // does not depend on the number of threads or the order of pixels, and is the same on CPU and GPU.
 // The hash is PCG's output function (Jarzynski & Olano 2020, "Hash functions for GPU rendering").
 // Low-discrepancy points are additive recurrences on generalised golden ratios (Roberts 2018, "The
@@ -40,7 +40,7 @@ class PixelRandom {
   HEAPWOOD_INLINE Point2 point(std::uint32_t sample, std::uint32_t dimension) const {
     return {value(sample, dimension), value(sample, dimension + 1)};
   }
-  // Low-discrepancy points: any number of samples 0, 1, 2, ... covers the square evenly.
+  // Low-discrepancy points: samples 0, 1, 2, ..., however many, cover the square evenly.
   HEAPWOOD_INLINE Point2 even_point(std::uint32_t sample, std::uint32_t dimension) const {
     return {unit_interval(pcg(pixel_ + pcg(dimension)) + sample * 0xc13fa9a9u),
             unit_interval(pcg(pixel_ + pcg(dimension + 1)) + sample * 0x91e10da5u)};
@@ -64,7 +64,7 @@ HEAPWOOD_INLINE void basis(Vec3 n, Vec3& s, Vec3& t) {
   t = {b, sign + n.y * n.y * a, -n.y};
 }
 
-// A cosine-weighted direction around n.
+// A random direction around n, distributed by the cosine.
 HEAPWOOD_INLINE Vec3 cosine_direction(Vec3 n, Point2 u) {
   const float r = std::sqrt(u.x);
   const float phi = 6.28318530718f * u.y;
@@ -74,7 +74,7 @@ HEAPWOOD_INLINE Vec3 cosine_direction(Vec3 n, Point2 u) {
                    n * std::sqrt(simt::max(0.0f, 1 - u.x)));
 }
 
-// A uniformly distributed point of the unit disc.
+// A random point of the unit disc, distributed uniformly.
 HEAPWOOD_INLINE Point2 disc(Point2 u) {
   const float r = std::sqrt(u.x);
   const float phi = 6.28318530718f * u.y;

@@ -13,7 +13,7 @@
 namespace heapwood::render {
 namespace {
 
-// The pixel of the i-th primary ray.
+// Computes the pixel of the i-th primary ray.
 struct PixelOf {
   std::uint32_t columns;
   std::uint32_t x(std::size_t i) const {

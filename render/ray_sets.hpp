@@ -23,19 +23,20 @@
 
 namespace heapwood::render {
 
-// Throws Error{Exit::usage} unless width and height are multiples of 8 and 4.
+// Throws Error{Exit::usage} unless width is a multiple of 8 and height a multiple of 4.
 std::vector<kdtree::Ray> primary_rays(const Camera& camera, unsigned width, unsigned height);
-// `hits` are those of primary_rays for a picture of this width.
+// `hits` are those of the primary rays of a picture of this width.
 std::vector<kdtree::Ray> diffuse_rays(const Scene& scene, std::span<const kdtree::Ray> primary,
                                       std::span<const kdtree::Hit> hits, unsigned width);
 
 struct RayMeasurement {
   std::size_t rays = 0, hits = 0;
-  std::vector<double> runs_ms;  // without the warm-up
+  std::vector<double> runs_ms;  // times of all runs, without the warm-up
   StepSums steps;
-  std::vector<kdtree::Hit> found;  // per ray
+  std::vector<kdtree::Hit> found;  // hits, by ray
 };
-// `seconds` is the time limit of each launch. Throws as Launcher::launch does (simt/launch.hpp).
+// `seconds` is the time limit of each launch. Throws what Launcher::launch throws
+// (simt/launch.hpp).
 RayMeasurement measure_rays(const Scene& scene, std::span<const kdtree::Ray> rays, int runs,
                             double seconds);
 

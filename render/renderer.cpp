@@ -33,9 +33,9 @@ void check(const RenderJob& job) {
 
 }  // namespace
 
-// The exposure at which 90% of the pixels have at most brightness 0.75, not counting a black
-// background. In shaded mode it is limited to a narrow range, since the lighting is chosen to need
-// no correction. Unlit colours are to be exact: they set it to 1.
+// The exposure at which 90% of the pixels, not counting a black background, have a brightness of at
+// most 0.75. In mode shaded it is limited to a narrow range, because the lighting is chosen to need
+// no correction. If there are unlit colours, which must be exact, it is 1.
 double exposure_for(const Film& film, Mode mode) {
   if ((mode != Mode::shaded && mode != Mode::path) || film.has_unlit) return 1;
   const double lowest = mode == Mode::path ? 0.25 : 0.8, highest = mode == Mode::path ? 8 : 1.6;
@@ -66,7 +66,7 @@ Progressive::Progressive(const Scene& scene, const RenderJob& job) : scene_(&sce
   frame_.width = job.width;
   frame_.height = job.height;
   frame_.total_samples = job.spp;
-  // About 32 occlusion rays per pixel look smooth, so they are divided by the number of samples.
+  // About 32 occlusion rays per pixel look smooth. They are divided among the samples.
   frame_.occlusion_rays = std::clamp(32u / job.spp, job.mode == Mode::ao ? 2u : 1u, 16u);
   frame_.bounces = job.bounces;
   frame_.seed = job.seed;
@@ -78,7 +78,7 @@ Progressive::Progressive(const Scene& scene, const RenderJob& job) : scene_(&sce
   ticket_ = simt::Buffer<std::uint32_t>(scene.device(), 1);
 }
 
-// Mode path with an environment is compiled for scenes with materials only, so a scene without
+// In mode path with an environment only scenes with materials are compiled, so a scene without
 // colours gets clay as its only material.
 void Progressive::surround(const RenderJob& job) {
   data_.environment = job.environment->view();
@@ -128,7 +128,7 @@ Film render_film(const RenderJob& job, const Scene& scene) {
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
   Progressive picture(scene, job);
-  // Short launches: time limit, Ctrl-C and progress are handled between them.
+  // Launches are short, so that time limit, Ctrl-C and progress can be handled between them.
   const std::size_t pixels = std::size_t{job.width} * job.height;
   const auto samples_per_launch =
       static_cast<unsigned>(std::clamp<std::size_t>((std::size_t{4} << 20) / pixels, 1, max_spp));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Renders pictures of a tree and its mesh on any device. A job gives the same picture for any
-// number of threads; CPU and GPU differ by the rounding of rays, sine and cosine.
+// number of threads; those of CPU and GPU differ by the rounding of rays, sine and cosine.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +19,17 @@ struct RenderJob {
   unsigned spp = 16;  // samples per pixel
   Camera camera;
   bool watertight = false;
-  bool clay = false;  // modes shaded and path show the scene without its colours
+  bool clay = false;  // modes shaded and path ignore the scene's colours
   std::uint32_t seed = 1;
   std::optional<Lighting> lighting;  // absent: choose_lighting() for the camera
-  // Lights pictures of mode path instead of `lighting`; must outlive the picture.
+  // Lights pictures of mode path instead of `lighting`. It must outlive the picture.
   const Environment* environment = nullptr;
-  unsigned bounces = 5;  // of path mode
-  double exposure = 0;   // 0: exposure_for()
-  double largest = 0;    // end of the ramp of heatmap and leaves; 0: from the picture
+  unsigned bounces = 5;  // max bounces in mode path
+  double exposure = 0;   // 0: exposure_for() chooses
+  double largest = 0;    // end of the colour ramp of heatmap and leaves; 0: depends on the picture
   bool legend = true;
   Tone tone = Tone::standard;
-  double seconds = 3600;                                      // then simt::Stopped is thrown
+  double seconds = 3600;  // time limit, after which simt::Stopped is thrown
   std::function<void(unsigned done, unsigned spp)> progress;  // called after every launch
 };
 
@@ -42,14 +42,14 @@ class Progressive {
   // samples is out of range.
   Progressive(const Scene& scene, const RenderJob& job);
 
-  // Adds `samples` samples per pixel in one launch, which may take `seconds`: what is left of the
-  // job's. Returns its milliseconds.
+  // Adds `samples` samples per pixel in one launch, which may take `seconds`, the time that the job
+  // has left. Returns the launch's milliseconds.
   double add(unsigned samples, double seconds);
   unsigned samples() const { return frame_.first_sample; }
   Film film() const;
 
-  // Adds one sample per pixel in short launches: add_rows() for all rows of tiles, [first, first +
-  // count) at a time, then end_pass().
+  // Add one sample per pixel in short launches: first add_rows() until all rows of tiles are
+  // rendered, [first, first + count) at a time, then end_pass().
   unsigned tile_rows() const;
   double add_rows(unsigned first, unsigned count, double seconds);
   void end_pass() { ++frame_.first_sample; }
@@ -62,19 +62,19 @@ class Progressive {
   const Scene* scene_;
   RenderJob job_;
   Frame frame_{};
-  simt::Buffer<DeviceMaterial> clay_;  // used under an environment if the scene has no colours
+  simt::Buffer<DeviceMaterial> clay_;  // for a scene without colours under an environment
   SceneData data_;
   simt::Buffer<Pixel> film_;
   simt::Buffer<std::uint32_t> ticket_;
 };
 
-// Renders job.spp samples per pixel. Ignores job.watertight: the scene has its own.
+// Renders job.spp samples per pixel. Ignores job.watertight, which the scene determines.
 Film render_film(const RenderJob& job, const Scene& scene);
-// Develops it with the job's exposure.
+// Develops a film with the job's exposure.
 Image develop(const RenderJob& job, const Film& film);
 Image render(const RenderJob& job, const Scene& scene);
 
-// The exposure that is used if RenderJob::exposure is 0.
+// The exposure for a film if RenderJob::exposure is 0.
 double exposure_for(const Film& film, Mode mode);
 
 const char* name(Mode mode);

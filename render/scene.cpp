@@ -17,9 +17,9 @@ double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-// The tree's refs with those of each leaf in ascending order. Of hits at the same distance in a
-// leaf a ray takes the first, and builders write a leaf's refs in the order in which warps finish:
-// pictures of equal trees would differ where triangles meet.
+// The tree's refs, with those of each leaf in ascending order. Of hits at the same distance in a
+// leaf a ray takes the first. Builders write a leaf's refs in the order in which warps finish, so
+// without sorting, pictures of equal trees would differ where triangles meet.
 std::vector<std::uint32_t> sorted_refs(const kdtree::Tree& tree) {
   std::vector<std::uint32_t> refs = tree.refs;
   std::vector<std::uint32_t> open{0};  // nodes to visit
@@ -43,12 +43,13 @@ std::vector<std::uint32_t> sorted_refs(const kdtree::Tree& tree) {
 bool is_coarse(const kdtree::MeshView& mesh, const Box& bounds) {
   // Within both limits the fast test loses no ray of a closed mesh
   // (tests/render/test_closed_meshes.cpp). The triangles of the meshes in docs/performance.md are
-  // at least 14 times as high, and the meshes fill their scenes.
+  // at least 14 times as high as min_height_in_errors requires, and the meshes fill their scenes.
   constexpr double min_height_in_errors = 683, max_distance_in_spreads = 16;
   const double reach = kdtree::reach_of(bounds),
                min_height = min_height_in_errors * kdtree::plane_error(reach);
   double area = 0, coarse_area = 0;
-  double mean[3] = {}, square[3] = {};  // of the triangles' positions, by area
+  // Mean and mean square of the triangles' positions, weighted by area.
+  double mean[3] = {}, square[3] = {};
   for (std::uint32_t id = 0; id < mesh.triangles.size(); ++id) {
     const Corners corners = kdtree::corners(mesh, id);
     const kdtree::detail::TriangleFrame frame(corners);
@@ -76,12 +77,12 @@ Scene::Scene(const simt::DeviceId& device, const kdtree::Tree& tree, const kdtre
              bool watertight, const Appearance* appearance)
     : host_(mesh), mesh_(device, mesh) {
   if (appearance != nullptr) materials_ = DeviceMaterials(device, mesh, *appearance);
-  // Replaces a tree without nodes (an empty scene).
+  // A tree without nodes (an empty scene) is replaced by an empty leaf.
   const std::vector empty{kdtree::Node::make_leaf(0, 0)};
   tree_ = {{device, tree.nodes.empty() ? empty : tree.nodes}, {device, sorted_refs(tree)}};
   // The warps of a GPU write nodes and refs in the order in which they finish; depth-first order
-  // makes rays up to 4% faster (docs/performance.md). Trees built by CPU threads are nearly in that
-  // order, and reordering them has no measurable effect.
+  // makes rays up to 4% faster (docs/performance.md). CPU threads write trees nearly in that order,
+  // and reordering those has no measurable effect.
   if (device.kind != simt::DeviceKind::cpu)
     order_ms_ = backend(device).order(device, tree_.view(), tree_);
   records_ = {device, tree_.refs.size() * sizeof(kdtree::PlaneRecord)};

@@ -13,18 +13,19 @@
 namespace heapwood::render {
 
 // Whether the coordinates of a mesh are too coarse for the fast test, whose rounding errors grow
-// with the distance from the origin: most of its area is in small triangles, or in a small part of
-// the scene, as in a small model beside a far outlier. O(triangles).
+// with the distance from the origin. They are if most of the mesh's area is in small triangles, or
+// in a small part of the scene, such as a small model with a far outlier. O(triangles).
 bool is_coarse(const kdtree::MeshView& mesh, const Box& bounds);
 
 class Scene {
  public:
   // Uploads tree and mesh and computes the triangle records on the device. The mesh must outlive
-  // the scene, the tree need not. A coarse mesh is traced with the watertight test, whether asked
-  // for or not. Equal trees give equal hits on a device, whatever the order of the refs in their
-  // leaves. Throws Error if memory is exhausted.
-  // `appearance`, if any, belongs to the mesh and need not outlive the scene; without it all
-  // pictures are in clay.
+  // the scene, the tree need not. A coarse mesh is always traced with the watertight test, even if
+  // that was not requested. On a device equal trees give equal hits, whatever the order of the refs
+  // in their leaves. Throws Error if memory is exhausted.
+  //
+  // `appearance`, if not nullptr, belongs to the mesh and need not outlive the scene. Without it
+  // all pictures are in clay.
   Scene(const simt::DeviceId& device, const kdtree::Tree& tree, const kdtree::MeshView& mesh,
         bool watertight = false, const Appearance* appearance = nullptr);
 
@@ -42,14 +43,14 @@ class Scene {
   // launch.
   double fill_records() const;
 
-  // Trace rays from host memory. closest: closest hits. occluded: Hit::found() tells whether there
-  // is any hit; the other members are not set.
+  // Trace rays from host memory. closest() returns closest hits. occluded() only finds out whether
+  // there is a hit: Hit::found() tells, and the other members are not set.
   std::vector<kdtree::Hit> closest(std::span<const kdtree::Ray> rays) const;
   std::vector<kdtree::Hit> occluded(std::span<const kdtree::Ray> rays) const;
-  // Unit normal of a triangle, on the ray's side.
+  // The unit normal of a triangle, on the ray's side.
   Vec3 normal(std::uint32_t triangle, const kdtree::Ray& ray) const;
-  // True if the ray hits the triangle's back: its corners are in clockwise order as seen from the
-  // origin.
+  // Whether the ray hits the triangle's back: seen from the ray's origin, its corners are
+  // clockwise.
   bool seen_from_behind(std::uint32_t triangle, const kdtree::Ray& ray) const;
 
  private:

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Mode shaded on CPU threads: the picture of RenderKernel with Shaded, computed a few tiles at a
-// time, in steps over all their samples, so that each kind of ray is traced in packets
-// (kdtree/traverse/simd_rays.hpp). Limit: scenes without holes, whose rays continue behind a hit.
+// Mode shaded on CPU threads. Computes the same picture as RenderKernel with Shaded, but a few
+// tiles at a time, step by step for all their samples, so that rays of each kind are traced in
+// packets (kdtree/traverse/simd_rays.hpp). Limit: scenes without holes, because rays do not
+// continue behind a hit.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +37,7 @@ struct SerialShadedKernel {
           simt::atomic_ref<std::uint32_t>(*ticket).fetch_add(tiles, simt::relaxed);
       if (first >= frame.end_tile || warp.aborted()) return;
       const std::uint32_t end = std::min(first + tiles, frame.end_tile);
-      // Many samples of a tile are several batches.
+      // The samples of a tile, if there are many, are divided into several batches.
       const auto step = static_cast<std::uint32_t>(std::clamp<std::size_t>(
           rays_per_batch * samples / (rays_per_tile * (end - first)), 1, samples));
       for (std::uint32_t done = 0; done < frame.samples && !warp.aborted(); done += step)
@@ -50,8 +51,8 @@ struct SerialShadedKernel {
     std::uint32_t x, y, sample;
     bool is_floor = false, has_surface = false, has_shadow = false;
     Surface at;
-    Vec3 key;    // light of the key light, unless it is blocked
-    float open;  // of the floor: its brightness by the key light, unless that is blocked
+    Vec3 key;    // light of the key light, if it is not blocked
+    float open;  // brightness of the floor by the key light, if that is not blocked
   };
   struct Batch {
     std::vector<Sample> samples;
@@ -146,7 +147,7 @@ struct SerialShadedKernel {
     }
   }
 
-  // The results of ambient_light() and floor_share(), from rays that have been traced.
+  // The results of ambient_light() and floor_share(), computed from traced rays.
   Vec3 colour_of(const Sample& sample, const kdtree::Ray& ray, const kdtree::Hit& hit, bool blocked,
                  const kdtree::Ray* rays, const std::uint8_t* occluded, std::uint32_t count) const {
     const Lighting& lighting = frame.lighting;

@@ -51,7 +51,7 @@ struct Features {
       hit = kdtree::closest_hit(scene.tree, ray, count);
     }
     if (frame.mode == Mode::heatmap) {
-      // Counts misses as well: they cost steps, too.
+      // Misses count too, because they cost steps.
       sum.r += static_cast<float>(count.inner_steps + count.leaves);
       sum.g += static_cast<float>(count.tests);
       sum.a += 1;
@@ -149,7 +149,7 @@ struct PathTraced {
                                   Pixel& sum) {
     kdtree::Ray ray = camera_ray(frame, random, x, y, sample);
     Vec3 throughput{1, 1, 1}, light;
-    float cosine = 0;  // at the surface that the ray left
+    float cosine = 0;  // cosine at the surface where the ray started
     for (std::uint32_t bounce = 0; bounce <= frame.bounces; ++bounce) {
       const kdtree::Hit hit = closest_surface(scene, ray, random, sample, bounce);
       if (!hit.found()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What rays hit: surfaces of the mesh, without the holes of their materials.
+// The surfaces that rays hit: those of the mesh, without the holes of their materials.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +13,21 @@ namespace heapwood::render {
 
 inline constexpr float far_away = 1e30f;
 
-// Dimensions of PixelRandom, one per use.
+// Dimensions of PixelRandom, one per purpose.
 namespace dimension {
 inline constexpr std::uint32_t filter = 0, light = 2, occlusion = 4, reach = 6,
                                bounce = 8,  // 6 per bounce
     emitter = 1u << 16,                     // 3 per bounce
-    coverage = 1u << 20;                    // of a triangle
+    coverage = 1u << 20;                    // per triangle
 }
 
 struct Surface {
   Vec3 position, normal;  // the normal is on the side of the ray's origin
-  float offset;           // along the normal, for the start of rays from here
+  float offset;           // distance along the normal at which rays from here start
 };
 
 // The offset for rays that start at a hit, large enough that rounding cannot put their start behind
-// the triangle: about 16 ulps of the corners and of the distance that the hit was computed from.
+// the triangle: about 16 ulps of the corners and of the distance from which the hit was computed.
 // Independent of the scene's size, so that a small model on a large plain keeps its shadows.
 HEAPWOOD_INLINE float surface_offset(const Corners& t, float distance) {
   const Vec3 corner = max(max(max(t.a, -t.a), max(t.b, -t.b)), max(t.c, -t.c));
@@ -37,8 +37,8 @@ HEAPWOOD_INLINE Vec3 start_above(const Surface& at) { return at.position + at.no
 
 HEAPWOOD_INLINE Vec3 geometric_normal(const Corners& t) {
   // Edges are scaled so that the squares of tiny and huge ones stay in range. The factors are
-  // powers of two, so that nothing is rounded: a component that is zero stays zero, and rounding
-  // noise does not decide which of the two bases the normal gets (basis()).
+  // powers of two, so nothing is rounded: a component that is zero stays zero, and rounding noise
+  // does not decide which of the two bases the normal gets (basis()).
   const auto scaled = [](Vec3 v) { return v * kdtree::scale_of({{}, max(v, -v)}); };
   return normalize(cross(scaled(t.b - t.a), scaled(t.c - t.a)));
 }
@@ -58,15 +58,15 @@ HEAPWOOD_INLINE Surface surface_at(const View& scene, const kdtree::Ray& ray,
           surface_offset(corners, hit.t)};
 }
 
-// Decides whether a blended surface is hit.
+// The random number that decides whether a blended surface is hit.
 HEAPWOOD_INLINE float coverage_random(const PixelRandom& random, std::uint32_t sample,
                                       std::uint32_t triangle, std::uint32_t salt) {
   return random.value(sample, (dimension::coverage + triangle) ^ pcg(salt));
 }
 
 // The intersection test of a view with materials: rejects hits in holes, so that the search
-// continues behind them. `salt` tells apart the rays of one sample: blended surfaces are hit at
-// random, and the same ray meets the same holes in every leaf.
+// continues behind them. Blended surfaces are hit at random; a ray must meet the same holes in
+// every leaf, and `salt` makes the holes differ between the rays of one sample.
 template <class View>
 class SurfaceTest : public View::Intersection {
  public:
@@ -113,7 +113,7 @@ HEAPWOOD_INLINE kdtree::Hit closest_surface(const View& scene, const kdtree::Ray
   }
 }
 
-// Whether a surface, not a hole, lies in the ray's interval.
+// Whether a surface that is not a hole lies in the ray's interval.
 template <class View>
 HEAPWOOD_INLINE bool is_blocked(const View& scene, const kdtree::Ray& ray,
                                 const PixelRandom& random, std::uint32_t sample,
@@ -134,7 +134,7 @@ HEAPWOOD_INLINE bool is_unlit(const View& scene, const kdtree::Hit& hit) {
   }
 }
 
-// The share of each colour that a surface reflects.
+// The fraction of each colour that a surface reflects.
 template <class View>
 HEAPWOOD_INLINE Vec3 albedo_at(const View& scene, const Frame& frame, const kdtree::Hit& hit) {
   if constexpr (View::coloured) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Coloured shapes in space: boxes of the tree and the ray under the mouse as lines; the triangles
-// of a node and its plane, each lit by its normal as seen from the eye.
+// Draws coloured shapes in space: boxes of the tree and the ray under the mouse as lines; the
+// triangles of a node and its plane, each lit by its normal as seen from the eye.
 #ifdef VERTEX
 uniform mat4 to_clip;
 layout(location = 0) in vec3 position;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Only main(): the commands are a library, so that tests can link them with another table of
+// Only main(). The commands are in a library, so that tests can link them with another table of
 // allocators.
 #include "app/commands.hpp"
 

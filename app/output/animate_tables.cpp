@@ -86,7 +86,7 @@ Table animate_pool_table(const std::vector<AnimateRow>& rows) {
     for (const PoolAfterFrame* pool : {&row.pools.front(), &row.pools.back()}) {
       const alloc::Fragmentation& state = pool->state;
       append(cells, bytes_text(state.used_bytes), percent(state.free_bytes, row.pool_bytes));
-      // Adjacent free regions count as one hole, as in `fragmented`.
+      // Adjacent free regions count as one, as in the column `fragmented`.
       const double hole = static_cast<double>(state.free_bytes) * (1 - state.external_merged);
       append(cells, percent(static_cast<std::uint64_t>(hole), row.pool_bytes),
              fmt::format("{:.1f}%", 100 * state.external_merged));

@@ -135,7 +135,7 @@ void add_memory(Lines& lines, const Result& result) {
                "queue, nodes and refs of the tree");
 }
 
-// Sizes as a bar chart with one line per power of two, from the smallest to the largest size.
+// A bar chart of sizes with one line per power of two, from the smallest to the largest size.
 void add_histogram(Lines& lines, const alloc::RequestStats& requests) {
   std::uint64_t max_count = 0;
   std::size_t first = requests.histogram.size(), last = 0;
@@ -156,7 +156,7 @@ void add_histogram(Lines& lines, const alloc::RequestStats& requests) {
     for (std::size_t i = 0; i < parts / 8; ++i) bar += "█";
     bar += eighths[parts % 8];
     if (count > 0 && bar.empty()) bar = eighths[1];
-    // Integers: every bound is a power of two.
+    // Integers suffice, because every bound is a power of two.
     const unsigned unit = static_cast<unsigned>(k / 10);
     static const char* const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
     const std::string bound =

@@ -38,7 +38,7 @@ std::string batch_text(GraphPhase phase, std::uint32_t batch) {
   return fmt::format("{} {}", compact_text(batch), what);
 }
 
-// Phases with a batch in the order of the rows, without repetition.
+// All pairs of phase and batch, in the order of the rows.
 std::vector<std::pair<GraphPhase, std::uint32_t>> phases_of(const std::vector<GraphRow>& rows) {
   std::vector<std::pair<GraphPhase, std::uint32_t>> found;
   for (const GraphRow& row : rows) {
@@ -61,7 +61,7 @@ const GraphRow* fastest(const std::vector<GraphRow>& rows, GraphPhase phase, std
       .row;
 }
 
-// What the times of the measured phases include.
+// Adds notes that say what the times of the measured phases include.
 void add_notes_about(const std::vector<std::pair<GraphPhase, std::uint32_t>>& phases,
                      GraphInit init, Table& table) {
   const auto has = [&](auto is) {

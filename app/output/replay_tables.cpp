@@ -127,7 +127,7 @@ Table replay_table(const ReplayBench& bench, const std::vector<ReplayRow>& rows)
 
 namespace {
 
-// The baseline of comparisons: the first of the platform's own allocators.
+// The row with which others are compared: the first of the platform's own allocators.
 const HostBenchRow* baseline(const std::vector<HostBenchRow>& rows) {
   for (const HostBenchRow& row : rows) {
     if ((row.allocator == "cudamalloc" || row.allocator == "mmap") && !row.passes.empty())

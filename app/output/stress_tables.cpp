@@ -14,10 +14,10 @@ namespace heapwood::app {
 
 namespace {
 
-using Points = std::vector<const StressRow*>;  // a row of each
-using Line = std::vector<Cell>;                // a cell per point
+using Points = std::vector<const StressRow*>;  // a row for each point
+using Line = std::vector<Cell>;                // a cell for each point
 
-// The text of a point's parameter: "64 B", "120 blocks".
+// A parameter of a test, and the text of its value at a point: "64 B", "120 blocks".
 struct Parameter {
   std::string name;
   std::string (*text)(const StressPoint&);
@@ -39,7 +39,7 @@ std::size_t distinct(const Points& points, const Parameter& parameter) {
   return texts.size();
 }
 
-// The parameter with the most values, nullptr if none varies.
+// The parameter with the most values; nullptr if none varies.
 const Parameter* main_parameter(const Points& points) {
   const Parameter* main = nullptr;
   for (const Parameter& p : parameters) {
@@ -48,7 +48,7 @@ const Parameter* main_parameter(const Points& points) {
   return main;
 }
 
-// The values of the other parameters that vary.
+// The name of a group of points: the values of the varying parameters other than the main one.
 std::string group_text(const Points& points, const StressPoint& point, const Parameter* main) {
   std::string group;
   for (const Parameter& p : parameters) {
@@ -57,7 +57,7 @@ std::string group_text(const Points& points, const StressPoint& point, const Par
   return group;
 }
 
-// The rows, those of each group together.
+// The rows ordered so that those of each group are adjacent.
 Points in_groups(const std::vector<StressRow>& rows) {
   Points sorted = pointers_to(rows);
   const Parameter* main = main_parameter(sorted);
@@ -85,8 +85,8 @@ void add_line(Table& table, const Cell& label, Line line) {
   table.add(std::move(line));
 }
 
-// Allocators in rows, points in columns. The varying parameter with the most values names the
-// columns, the others name groups, whose points are adjacent.
+// A grid with allocators in rows and points in columns. The varying parameter with the most values
+// names the columns; the others name groups, whose points are adjacent.
 struct StressGrid : RowGrid<StressRow> {
   explicit StressGrid(const std::vector<StressRow>& rows)
       : RowGrid(in_groups(rows),
@@ -105,7 +105,7 @@ struct StressGrid : RowGrid<StressRow> {
   std::string constants() const {
     const workloads::StressTest test = allocators.front()->settings.test;
     const StressPoint& point = columns.front()->point;
-    // For churn the iterations are only a limit.
+    // In churn the iterations are only a limit, so they are not shown.
     const bool repeats = has_iterations(test) && test != workloads::StressTest::churn;
     std::string text;
     for (const Parameter& p : parameters) {
@@ -127,13 +127,13 @@ struct StressGrid : RowGrid<StressRow> {
   }
 };
 
-// Known for some allocators at some points. With several points it is a block of lines with one
-// column per point; with a single point it is a column.
+// A figure that may be known only for some allocators at some points. With several points it is a
+// block of lines with a column per point; with one point it is a column.
 struct StressFigure {
-  const char* heading;                    // above its lines, in a table of several points
-  const char* column;                     // in a table of one point
-  const char* group;                      // the same, over adjacent columns
-  std::string (*text)(const StressRow&);  // "": not measured
+  const char* heading;                    // title above its lines, in a table of several points
+  const char* column;                     // title of its column, in a table of one point
+  const char* group;                      // title over adjacent columns, in a table of one point
+  std::string (*text)(const StressRow&);  // returns "" if not measured
 };
 
 struct StressLayout {
@@ -142,10 +142,11 @@ struct StressLayout {
   std::vector<Cell> below{};
 };
 
-// Adds the columns and lines of the figures: rows are allocators; columns are points or, for a
+// Adds the columns and lines of the figures. Rows are allocators; columns are points or, for a
 // single point, figures. Allocators without figures have no line. The first figure shows the status
 // of rows without times and, if it `names_fastest`, marks the fastest. below: a label and a text
-// per point under the lines of the figure of that number. False, without columns: no figures.
+// per point, for a line under the figure of that number. Returns false, without columns, if there
+// are no figures.
 bool add_figures(Table& table, const StressGrid& grid, const std::vector<StressFigure>& figures,
                  const StressLayout& layout, Footnotes& footnotes) {
   const auto cell_of = [&](std::size_t figure, const StressRow* row, std::size_t column) -> Cell {
@@ -157,7 +158,7 @@ bool add_figures(Table& table, const StressGrid& grid, const std::vector<StressF
     cell.best = layout.names_fastest && grid.fastest(column).row == row;
     return cell;
   };
-  // One line per allocator of each figure that is known for any.
+  // Makes a line per allocator for each figure that is known for any allocator.
   std::vector<std::vector<Line>> all;
   std::vector<std::size_t> shown;
   for (std::size_t f = 0; f < figures.size(); ++f) {
@@ -198,7 +199,7 @@ bool add_figures(Table& table, const StressGrid& grid, const std::vector<StressF
 using workloads::StressTest;
 using Row = const StressRow&;
 
-// Figures of tests of space as text.
+// The figures of tests of memory use as text.
 using SpaceFigure = std::optional<double> StressSpaceFigures::*;
 template <SpaceFigure figure>
 std::string count_of(Row row) {
@@ -224,7 +225,7 @@ std::string refusal_us(Row row) {
   return ms ? figure_text(*ms * 1e3) : missing;
 }
 
-// States of the pool, which only inspected rows have.
+// The states of the pool, which only inspected rows have.
 using State = std::optional<workloads::PoolState> StressRow::*;
 bool is_inspected(Row row) { return row.peak && row.end; }
 template <State state>
@@ -244,7 +245,7 @@ const StressFigure calls_of_p{"mallocs / frees", "mallocs / frees", "", [](Row r
                                                         count_text(row.counts->deallocations)
                                                   : "";
                               }};
-// Mallocs per second, including refused ones as in the paper, and the share of refused ones.
+// Mallocs per second, which include refused ones as in the paper, and the share of refused ones.
 const std::vector<StressFigure> rate_figures{
     {"mallocs per second [M/s]", "mallocs [M/s]", "",
      [](Row row) {
@@ -253,7 +254,7 @@ const std::vector<StressFigure> rate_figures{
      }},
     {"refused [%]", "refused [%]", "",
      [](Row row) {
-       // A heap outside the pool may be larger than the pool.
+       // Only if blocks are in the pool: a heap outside it may be larger.
        if (!row.counts || row.capacity_bytes != row.point.pool_bytes) return std::string();
        return fmt::format("{:.1f}",
                           100.0 * static_cast<double>(row.counts->failures) / row.point.requests);
@@ -351,7 +352,7 @@ std::string title_of(const StressSettings& settings) {
   }
 }
 
-// What the figures of tests of space mean.
+// Notes that explain the figures of tests of memory use.
 std::vector<std::string> notes_of(StressTest test) {
   if (!workloads::measures_space(test)) return {};
   if (test == StressTest::utilization) {
@@ -368,7 +369,8 @@ std::vector<std::string> notes_of(StressTest test) {
   return {"addresses: from the lowest to the end of the highest block handed out so far"};
 }
 
-// Under the calls of P the expected ones, under the first figure of range the smallest possible.
+// A line of reference values: for P the expected calls, for range the smallest possible first
+// figure.
 std::vector<Cell> below_of(const StressGrid& grid, const StressSettings& settings) {
   const bool is_p = settings.test == StressTest::probability;
   if (!is_p && settings.test != StressTest::range) return {};

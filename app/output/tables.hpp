@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the commands print of their measurements. The columns are those of CSV
-// (bench/results/json_fields.hpp).
+// The tables and texts that the commands print. Columns of CSV are in
+// bench/results/json_fields.hpp.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ namespace heapwood::app {
 using namespace bench;
 
 // heapwood animate: the medians of the parts of a frame; the pools after the first and the last
-// frame, without columns if no pool was kept; how it was measured.
+// frame (no columns if no pool was kept); how it was measured.
 Table animate_time_table(const std::vector<AnimateRow>& rows);
 Table animate_pool_table(const std::vector<AnimateRow>& rows);
 std::vector<std::string> animate_method_lines(const std::vector<AnimateRow>& rows);
@@ -43,9 +43,9 @@ inline constexpr const char* animate_columns =
 std::string build_text(const Result& result, const std::string& device, const TextStyle& style);
 Table profile_table(const ProfiledBuild& built);
 
-// heapwood graph: median times, with a column per phase and batch; million edges per second,
-// without columns if there are no updates; memory after init and after the last round of mixed
-// updates, without columns if no pool could be inspected.
+// heapwood graph: median times, with a column per phase and batch; million edges per second (no
+// columns if there are no updates); memory after init and after the last round of mixed updates (no
+// columns if no pool could be inspected).
 Table graph_time_table(const std::vector<GraphRow>& rows);
 Table graph_rate_table(const std::vector<GraphRow>& rows);
 Table graph_memory_table(const std::vector<GraphRow>& rows);
@@ -73,7 +73,7 @@ inline constexpr const char* host_bench_columns =
     "mapped_over_requested_peak=.mapped_over_requested_peak "
     "mapped_over_requested_mean=.mapped_over_requested_mean mappings=.mappings refused=.refused";
 
-// heapwood replay: what a trace contains; time, refusals and memory at the peak, by pool.
+// heapwood replay: what a trace contains; for each pool the time, refusals and memory at the peak.
 Table trace_table(const ReplayBench& bench);
 Table replay_table(const ReplayBench& bench, const std::vector<ReplayRow>& rows);
 inline constexpr const char* replay_columns =
@@ -87,9 +87,9 @@ inline constexpr const char* replay_columns =
     "touched_bytes=memory/over_time/-1/touched_bytes "
     "address_bytes=memory/over_time/-1/address_bytes";
 
-// heapwood stress: times, refused requests, counts of P, or the figures of tests of space, with a
-// column per point or, for a single point, per figure; fragmentation at the peak and at the end,
-// without columns if no pool could be inspected; method and checks, one line each.
+// heapwood stress: times, refused requests, counts of P, or the figures of tests of memory use,
+// with a column per point or, for a single point, per figure; fragmentation at the peak and at the
+// end (no columns if no pool could be inspected); method and checks, one line each.
 Table stress_table(const std::vector<StressRow>& rows);
 Table stress_memory_table(const std::vector<StressRow>& rows);
 std::vector<std::string> stress_notes(const std::vector<StressRow>& rows);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A program for CUDA's malloc: a graph whose vertices have arrays of neighbours that grow. Host
-// code uses the C library's malloc. For Heapwood compile it with -include heapwood/malloc.hpp.
+// A program for CUDA's malloc: a graph whose vertices have growing arrays of neighbours. Host code
+// uses the C library's malloc. For Heapwood compile it with -include heapwood/malloc.hpp.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

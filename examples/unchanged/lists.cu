@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A program for CUDA's malloc: a hash table of lists, whose nodes all threads add at the same
-// time. This folder's programs know nothing of Heapwood. They use it when they are compiled with
-// -include heapwood/malloc.hpp.
+// A program for CUDA's malloc: a hash table of lists, to which all threads add nodes at the same
+// time. The programs of this folder do not mention Heapwood. They use it when they are compiled
+// with -include heapwood/malloc.hpp.
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>

@@ -14,7 +14,7 @@ struct Square : Shape {
   __device__ explicit Square(float s) : side(s) {}
   __device__ float area() const override { return side * side; }
 };
-// Owns its parts.
+// A shape that owns its parts.
 struct Polygon : Shape {
   Square* parts[3];
   __device__ explicit Polygon(float s) {
