@@ -32,7 +32,8 @@ def main():
             print(keep(options.keep, results.content))
             return 0
         kept = newest_kept(options.kept) if options.kept and not results.on_gpu else None
-        # Imported here: only the page needs packages; all above works on the machine that measures.
+        # Imported here, because only the page needs packages; the code above works on the machine
+        # that measures.
         from .page import render, verdicts_markdown, write_verdicts
 
         if options.verdicts:

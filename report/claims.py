@@ -9,16 +9,16 @@ import typing
 
 from .results import Results
 from .samples import median, ratio_interval
-from .text import figure  # noqa: F401  for the claims
+from .text import figure  # the claims import it from here
 
 HOLDS, FAILS, OPEN, SUBSTITUTED = "holds", "does not hold", "undecided", "not testable here"
 
-# Claims about CMalloc and its variants are judged by the forms as published. The redesigned ones,
+# Claims about CMalloc and its variants are judged by the published forms. The redesigned ones,
 # `cmalloc` and so on, are other allocators.
 LISTS = ("cmalloc-published", "cfmalloc-published", "cmmalloc-published", "cfmmalloc-published")
 CMALLOC, CFMALLOC, CMMALLOC, CFMMALLOC = LISTS
-FDG = "fdg-published"  # with superblocks from CudaMalloc
-HALLOC = "halloc-builtin"  # in builds: large requests go to CudaMalloc
+FDG = "fdg-published"  # its superblocks come from CudaMalloc
+HALLOC = "halloc-builtin"  # used in builds; large requests go to CudaMalloc
 # The allocators that RegEff compared, without the lower bounds.
 REGEFF_FULL = ("cuda", "scatter", "halloc", *LISTS)
 # The allocators that RegEff compared in builds, which have large requests.
@@ -43,13 +43,13 @@ class Claim:
     paper: str
     id: str
     where: str  # in the paper
-    items: list  # the items whose results decide it
+    items: list  # ids of the items whose results decide the claim
     statement: str
     rule: str
     needs: str = "gpu"  # "gpu": full parameters on a GPU; "full": on any device; "": any results
-    reason: str = ""  # why no measurement of this program is about it
+    reason: str = ""  # reason why no measurement of this program is about the claim
     check: typing.Callable = None  # (Results) -> (True, False or None, evidence)
-    # (Results) -> why what was measured is not the claim's subject, or None
+    # (Results) -> the reason why what was measured is not the claim's subject, or None
     substituted: typing.Callable = lambda results: None
 
 
@@ -151,7 +151,7 @@ def stand_ins_text(results, items, max_listed=6):
     replaced, original = {}, 0
     for item in items:
         if item.startswith("own-"):
-            continue  # the scenes are no paper's
+            continue  # these scenes are no paper's
         for case in results.cases_of(item):
             about = case.get("about") or {}
             name = about.get("scene") or about.get("graph")

@@ -205,7 +205,7 @@ def external_build(results):
     return median_between(0.94, 0.995, need(values, "fragmentation after builds"))
 
 
-# Allocators that free, as published.
+# The published forms of allocators that free.
 PUBLISHED = (*LISTS, HALLOC, "scatter-builtin", "cuda")
 
 

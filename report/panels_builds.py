@@ -84,7 +84,7 @@ def builds(item, over):
         scenes, pools, label = scenes_of(rows), pools_of(rows), results.labels().get(over, over)
         at = {(row["allocator"], row["scene"]): row for row in rows}
         complete = [row for row in rows if row["status"] == "ok"]
-        # From any complete build: requests depend on the tree only.
+        # Requests depend only on the tree, so they are taken from any complete build.
         whole = [next((row for row in complete if row["scene"] == s), {}) for s in scenes]
         allocations = [row.get("allocations", {}) for row in whole]
         reference = [at.pop((over, s), {}) for s in scenes]

@@ -71,7 +71,7 @@ def memory(results):
     ]
 
 
-# Rounds in one pool: the last one is timed. Later ones reuse what the first has freed.
+# Rounds in one pool, of which the last is timed. The second round reuses what the first has freed.
 POOLS = ((2, "a used pool"), (1, "a fresh pool"))
 MIXED = 1 << 40  # the column of the test of mixed sizes
 
@@ -146,7 +146,7 @@ def churn(results):
     curves = []
     for row in rows:
         steps = row["space"]["steps"][0]
-        # The steps are thinned. The last one is the iteration after the last complete one.
+        # The steps are thinned. The last one belongs to the iteration after the last complete one.
         last = max(row["space"].get("iterations", len(steps)), 1)
         points = [
             (1 + i * last / max(len(steps) - 1, 1), step["address_bytes"] / (1 << 20))
@@ -189,7 +189,7 @@ def churn(results):
 
 def utilization(results):
     rows, notes = results.rows("ouroboros-utilization"), Notes()
-    # The platform's heap may differ in size from the pool.
+    # The platform's heap may have another size than the pool, so it is left out.
     sizes = {row["allocator"]: row.get("space", {}).get("capacity_bytes", 0) for row in rows}
     capacity = max((size for name, size in sizes.items() if name != "cuda"), default=0)
     heap = sizes.get("cuda", 0)
@@ -248,7 +248,7 @@ def rcu(results):
 
 
 def exhausting(results):
-    # Refused requests are part of the experiment and have a separate table.
+    # Refused requests are part of this experiment and have a separate table.
     rows = [{**row, "status": "ok"} for row in results.rows("bulk-7") if row.get("allocate_ms")]
 
     def requested(row):

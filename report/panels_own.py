@@ -10,7 +10,7 @@ from .results import time_of
 from .samples import median
 from .text import bytes_text, figure
 
-# Allocators in the order of the changes, and what changed from the one before.
+# Allocators in the order of the changes. The text says what changed from the one before.
 STEPS = {
     "cfmmalloc-published": "as published",
     "cfmmalloc-table": "headers in a table",
@@ -163,7 +163,7 @@ def pools(results):
     ]
 
 
-# Stacked from the bottom: work, then waiting.
+# The phases from the bottom of the stack: work, then waiting.
 PHASES = (
     *("bounds", "init", "choose", "move", "binned", "exact", "leaf"),
     *("allocate", "free", "give", "other", "wait"),

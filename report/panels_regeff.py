@@ -77,7 +77,7 @@ def fragmentation(item, which, key, title):
     return panels
 
 
-# The paper's allocators. Of those that are redesigned here, both forms: the published one and ours.
+# The paper's allocators. Of redesigned ones both forms: the published one and ours.
 GRADED = (
     "cuda",
     "atomic",

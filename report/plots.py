@@ -82,7 +82,7 @@ def sampled(results, title, over, y_axis, rows, samples="runs_ms", scale=same, n
                 and row.get("status") in ("ok", "incomplete")
                 and times
             ):
-                # Sorted, since the scale may turn times into rates.
+                # Sorted, because the scale may turn times into rates, which reverses the order.
                 ends = sorted(
                     scale(row, t) for t in (row_median(row, samples), min(times), max(times))
                 )

@@ -93,7 +93,8 @@ def newest_kept(folder):
     )
 
 
-# Figures with curves over two grids: all rules about them read the paper's 120 blocks only.
+# Figures with curves over two grids of threads. All rules about them read only the paper's 120
+# blocks.
 AT_120_BLOCKS = ("regeff-3a", "regeff-3c", "regeff-5a", "regeff-5b")
 
 

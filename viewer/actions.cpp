@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Actions of buttons and keys, and results of jobs, on the state.
+// The actions of buttons and keys, and what results of jobs do, on the state.
 #include <fmt/format.h>
 #include <imgui.h>
 
@@ -41,7 +41,7 @@ bool start(State& state, const JobSpec& spec) {
     state.warn(busy_text);
     return false;
   }
-  // What earlier jobs reported no longer applies.
+  // Messages about earlier jobs no longer apply.
   std::erase_if(state.messages, [&](const Message& m) {
     return m.kind != Message::Kind::note && m.time < state.now;
   });
@@ -66,9 +66,9 @@ void show_scene(State& state, const std::shared_ptr<const BuiltScene>& scene) {
     reset_view(state);
     state.built.reset();
   }
-  // The command line's camera applies to the first scene.
+  // The camera on the command line applies to the first scene only.
   if (state.fit_pending && !state.options.camera.empty()) {
-    // A camera that parses may be invalid for the scene: two points that are equal in single
+    // A camera that parses may be invalid for the scene: its two points may be equal in single
     // precision.
     try {
       state.camera = render::parse_camera(state.options.camera, scene->home.up, scene->mesh.origin);
@@ -86,7 +86,7 @@ void show_scene(State& state, const std::shared_ptr<const BuiltScene>& scene) {
 
 void take_results(State& state, JobOutcome& outcome) {
   const bool build = outcome.spec.kind == JobSpec::Kind::build;
-  // Failures of a comparison become messages when it ends.
+  // Failures within a comparison become messages when the comparison ends.
   for (const bench::Result& result : outcome.results) {
     if (!outcome.ended) break;
     if (result.status == bench::Status::incomplete && build) {
@@ -109,7 +109,7 @@ void take_results(State& state, JobOutcome& outcome) {
   }
 }
 
-// What Jobs reports when the job has ended.
+// Handles the outcome of a job that has ended.
 void end_job(State& state, JobOutcome& outcome) {
   std::erase_if(state.messages, [](const Message& m) { return m.text == busy_text; });
   if (outcome.spec.kind == JobSpec::Kind::live) state.live.problem = outcome.error;
@@ -137,7 +137,7 @@ void end_job(State& state, JobOutcome& outcome) {
 }  // namespace
 
 void State::add_message(Message::Kind kind, const std::string& text) {
-  // A repeated message is shown once.
+  // A repeated message is shown once, with a count.
   unsigned count = 1;
   std::erase_if(messages, [&](const Message& m) {
     const bool same = m.kind == kind && m.text == text;
@@ -214,8 +214,8 @@ void start_live(State& state) {
     return;
   }
   if (!state.choice.other || why_not_buildable(state, *state.choice.other)) {
-    // A contrast to begin with: CMalloc, whose builds are clearly slower than Heapwood's, or else
-    // an allocator that frees.
+    // B is initially CMalloc, whose builds are clearly slower than Heapwood's, or else any
+    // allocator that frees.
     const std::vector<const registry::RegisteredAllocator*> choices = live_choices(state);
     const auto other = [&](const auto* entry) {
       return entry != state.choice.allocator && !entry->traits->lower_bound;
@@ -235,7 +235,7 @@ std::vector<const registry::RegisteredAllocator*> live_choices(const State& stat
   for (const registry::RegisteredAllocator& entry : registry::allocators()) {
     if (choices.size() < 9 && !why_not_buildable(state, entry)) choices.push_back(&entry);
   }
-  // The two that are shown are always among them.
+  // The two allocators that are shown are always among the choices.
   for (const registry::RegisteredAllocator* chosen : {state.choice.allocator, state.choice.other}) {
     if (chosen && std::find(choices.begin(), choices.end(), chosen) == choices.end() &&
         !choices.empty() && !why_not_buildable(state, *chosen))
@@ -298,7 +298,7 @@ void light_view(State& state) {
   try {
     state.lighting = render::choose_lighting(*state.scene->traced, state.camera);
   } catch (const simt::Stopped&) {
-    // Cancelling a job stops every launch.
+    // Tracing for the light fails while a job is being cancelled, which stops every launch.
     state.note("The light is unchanged: a job was being cancelled.");
   }
 }
@@ -336,7 +336,7 @@ void take_pool_text(State& state) {
     choice.settings.pool = bench::parse_pool(choice.pool_text);
     choice.pool_problem.clear();
   } catch (const Error& error) {
-    // Without the command line's name of the field.
+    // Removes the option's name on the command line from the message.
     std::string text = error.what();
     constexpr std::string_view option = "--pool ";
     if (text.starts_with(option)) text.erase(0, option.size());
@@ -381,8 +381,8 @@ void choose_source(State& state, const std::string& source) {
   state.choice.moves = is_moving(source);
 }
 
-// Chooses a scene if the window was opened with a trace only. With a larger one, a frame of Live on
-// a CPU would take too long.
+// Chooses a scene if the window was opened with a trace only. It is small in Live on a CPU, where a
+// frame of a larger one would take too long.
 void choose_default_scene(State& state) {
   if (state.choice.source.empty())
     choose_source(state, fmt::format("atrium:{}k", live_triangles / 1000));

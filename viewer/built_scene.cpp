@@ -26,9 +26,9 @@ bool surrounds(const render::Scene& scene, Vec3 eye) {
 
 void add_appearance(scenes::Mesh& mesh, const std::string& source) {
   scenes::Mesh coloured = scenes::load(source, scenes::Content::materials);
-  // A build may have dropped the triangles of zero area.
+  // The build may have dropped triangles of zero area, so they are dropped here too.
   if (coloured.triangles.size() != mesh.triangles.size()) scenes::drop_degenerate(coloured);
-  if (coloured.triangles != mesh.triangles) return;  // the file has changed since
+  if (coloured.triangles != mesh.triangles) return;  // the file has changed since the build
   mesh.appearance = std::move(coloured.appearance);
   mesh.notes = std::move(coloured.notes);
 }

@@ -21,23 +21,23 @@ struct BuiltScene {
   scenes::Mesh mesh;
   kdtree::Tree tree;
   simt::DeviceInfo device;
-  std::string allocator;                  // id
+  std::string allocator;                  // id of the allocator
   std::unique_ptr<render::Scene> traced;  // refers to the mesh
-  render::Camera home;                    // the initial view
-  bool interior = false;                  // the scene surrounds its eye
+  render::Camera home;                    // initial camera
+  bool interior = false;                  // the initial camera is inside the scene
   render::Lighting lighting;              // chosen for `home`
 
   float diagonal() const { return tree.bounds.empty() ? 1.0f : length(tree.bounds.extent()); }
   kdtree::MeshView view() const { return {mesh.vertices, mesh.triangles}; }
 };
 
-// Gives a mesh, as builds use it, the colours of its source, if it has any, and its notes. Reads
-// the source again: throws what scenes::load() throws.
+// Adds the colours of its source, if there are any, and its notes to a mesh as builds use it. Reads
+// the source again, and throws what scenes::load() throws.
 void add_appearance(scenes::Mesh& mesh, const std::string& source);
 
-// Takes the mesh and the tree; chooses camera and light. Costs a few hundred thousand rays if the
-// scene has no camera, or if `up` is not the scene's axis; nothing with `earlier`, another frame of
-// the same scene, whose camera and light it gets.
+// Takes the mesh and the tree, and chooses camera and light. That costs a few hundred thousand rays
+// if the scene has no camera or `up` is not the scene's axis. With `earlier`, another frame of this
+// scene, camera and light are taken from there.
 std::shared_ptr<const BuiltScene> make_built_scene(std::string source, std::string name,
                                                    scenes::Mesh mesh, kdtree::Tree tree,
                                                    const simt::DeviceInfo& device,

@@ -44,7 +44,7 @@ render::Camera placed(render::Camera camera, Vec3 eye, Vec3 target) {
 }  // namespace
 
 render::Camera orbit_about(const render::Camera& camera, Vec3 point, float right, float up) {
-  // The point keeps its place relative to the view's axes.
+  // The point keeps its position relative to the view's axes.
   const Axes a = axes(camera), b = axes(look(camera, right, up));
   const Vec3 to = camera.eye - point;
   const Vec3 eye =

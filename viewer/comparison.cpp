@@ -13,7 +13,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The reason of a result without a build so far.
+// The reason of a result that has no build so far.
 constexpr const char* waiting_reason = "waiting for its first build";
 
 bool is_timed(const bench::Result& result) {
@@ -31,7 +31,7 @@ bench::Result waiting_result(const bench::BenchJob& job,
   return result;
 }
 
-// Results so far: those that have begun, and blanks.
+// The results so far: those that have begun, and blank ones.
 std::vector<bench::Result> results_so_far(const bench::BenchJob& job,
                                           const std::vector<const bench::Result*>& begun) {
   std::vector<bench::Result> results;

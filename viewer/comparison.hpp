@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Builds of one scene with several allocators, as those of `heapwood bench`, whose results can be
-// watched while it runs.
+// Builds of one scene with several allocators, as `heapwood bench` makes them. Results can be
+// watched while the comparison runs.
 #pragma once
 
 #include <cstddef>
@@ -14,38 +14,39 @@
 
 namespace heapwood::viewer {
 
-// Whether a result of a running comparison has no time and will get one.
+// Whether a result of a running comparison has no time yet and will get one.
 bool is_waiting(const bench::Result& result);
 
 struct ComparisonHooks {
-  // Builds done, builds in total, and the next step.
+  // Arguments: builds done, builds in total, the next step.
   std::function<void(std::size_t, std::size_t, const std::string&)> progress;
-  // At most 20 times per second: all results so far, in the order of the job's allocators.
+  // Called at most 20 times per second with all results so far, in the order of the job's
+  // allocators.
   std::function<void(std::vector<bench::Result>)> partial;
   std::function<void(bench::PreparedScene&, bench::Result&)> tree_built;
 };
 
-// The allocators are measured in random order: the time of a build depends on the state in which
-// the previous one has left the device and the caches, and that should not be the same allocator's
-// every time. Results are in the job's order.
+// Measures the allocators in random order: the time of a build depends on the state in which the
+// previous build has left the device and the caches, which should not be the same one's every time.
+// Results are in the job's order.
 bench::BenchResult compare_builds(const bench::BenchJob& job, const ComparisonHooks& hooks);
 
-// The cells of the slowdown table, without their drawing.
+// A row of the slowdown table, without its drawing.
 struct CompareRow {
   static constexpr double not_measured = std::numeric_limits<double>::infinity();
   const bench::Result* result = nullptr;
   std::string allocator, ms, slowdown = bench::missing, spread = bench::missing,
                              external = bench::missing;
-  std::string registers;  // of the build kernel, and its stack; empty on a CPU
-  double key_ms = not_measured, key_external = not_measured;  // to sort by
-  bool noisy = false;    // the middle half of its times spreads over max_spread
-  bool best = false;     // the clearly fastest that frees
-  bool waiting = false;  // has no time so far
+  std::string registers;  // registers and stack of the build kernel; empty on a CPU
+  double key_ms = not_measured, key_external = not_measured;  // keys for sorting
+  bool noisy = false;    // the spread of its times exceeds max_spread
+  bool best = false;     // the clearly fastest allocator that frees
+  bool waiting = false;  // has no time yet
 };
-// Interquartile range / median. An allocator with more is not marked fastest.
+// The interquartile range / median above which an allocator is not marked fastest.
 inline constexpr double max_spread = 0.25;
 double spread_of(const std::vector<double>& ms);
-// While a comparison runs, no allocator is marked: neither fastest nor noisy.
+// The rows of the table. While a comparison runs, none is marked as fastest or noisy.
 std::vector<CompareRow> compare_rows(const std::vector<bench::Result>& results,
                                      bool running = false);
 

@@ -26,7 +26,8 @@ unsigned compile(unsigned kind, const char* stage, const char* text) {
   throw Error(Exit::failed, std::string("OpenGL: a shader does not compile: ") + log);
 }
 
-// One file holds both stages, selected by the macros VERTEX and FRAGMENT.
+// Compiles and links a program. One file contains both stages, selected by the macros VERTEX and
+// FRAGMENT.
 Name link(const char* text) {
   const unsigned program = glCreateProgram();
   for (const auto& [kind, stage] : {std::pair{GL_VERTEX_SHADER, "#define VERTEX\n"},

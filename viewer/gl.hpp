@@ -18,7 +18,7 @@ struct Rgba8 {
 };
 static_assert(sizeof(Rgba8) == 4);
 
-// Rows start at the top; the opacity is left out.
+// Encodes pixels, whose rows start at the top; the opacity is left out.
 std::string to_png(const std::vector<Rgba8>& pixels, unsigned width, unsigned height);
 
 // A rectangle of pixels from the framebuffer's lower left corner, as glViewport takes it.
@@ -26,7 +26,7 @@ struct Rectangle {
   int x = 0, y = 0, width = 0, height = 0;
 };
 
-// The name of an OpenGL object, and how it is deleted; 0: none.
+// The name of an OpenGL object and the function that deletes it; 0: none.
 class Name {
  public:
   using Delete = void (*)(unsigned);
@@ -50,7 +50,7 @@ class Name {
 
 class Texture {
  public:
-  // Rows start at the top; the size may change between calls.
+  // Replaces the content. Rows start at the top; the size may change between calls.
   void upload(unsigned width, unsigned height, const Rgba8* pixels, bool smooth);
   void draw(const Rectangle& area) const;
   std::vector<Rgba8> read() const;
@@ -70,8 +70,8 @@ class Canvas {
   unsigned width() const { return width_; }
   unsigned height() const { return height_; }
   void bind() const;
-  std::vector<Rgba8> read() const;  // rows from the top
-  // Copies it into the window, scaled to fit.
+  std::vector<Rgba8> read() const;  // rows start at the top
+  // Copies the content into the window, scaled to fit.
   void show(int window_width, int window_height) const;
 
  private:
@@ -89,7 +89,7 @@ struct Vertex {
 };
 static_assert(sizeof(Vertex) == 16);
 
-// Column-major, as glUniformMatrix4fv takes it.
+// A matrix in column-major order, as glUniformMatrix4fv takes it.
 struct Matrix {
   float m[16] = {};
 };
@@ -99,16 +99,16 @@ class Shapes {
  public:
   Shapes();
   void upload(const std::vector<Vertex>& vertices);
-  // Two vertices per line. Core profiles draw lines one pixel wide: wider ones are drawn several
-  // times, offset by a pixel.
+  // Draws lines, two vertices each. Core profiles draw them one pixel wide, so wider ones are drawn
+  // several times, offset by a pixel.
   void draw_lines(const Matrix& to_clip, const Rectangle& area, int width) const;
-  // Three vertices per triangle, shaded by its normal. Hidden parts are those behind nearer
-  // triangles since clear_depth(); `writes_depth`: these hide others.
+  // Draws triangles, three vertices each, shaded by the normal. A part is hidden if it is behind a
+  // triangle drawn with `writes_depth` since clear_depth().
   void draw_surfaces(const Matrix& to_clip, const Rectangle& area, float opacity,
                      bool writes_depth) const;
 
  private:
-  // Calls `draw` with the program, the vertices and the area set.
+  // Calls `draw` after setting program, vertices and area.
   template <class Draw>
   void draw_with(const Matrix& to_clip, const Rectangle& area, bool lit, float opacity,
                  const Draw& draw) const;

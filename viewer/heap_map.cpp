@@ -46,7 +46,7 @@ HeapMap::HeapMap(const Recording& recording, std::uint32_t time_index, unsigned 
 }
 
 void HeapMap::measure(const Recording& recording) {
-  std::vector<std::array<std::uint64_t, 2>> taken;  // begin, end
+  std::vector<std::array<std::uint64_t, 2>> taken;  // begin and end of each block
   std::uint64_t limit = 0;
   for (const workloads::Block& block : recording.blocks()) {
     if (block.born >= time) break;
@@ -79,7 +79,7 @@ std::vector<gl::Rgba8> HeapMap::colours() const {
                          static_cast<double>(cell_bytes);
     const gl::Rgba8 mark =
         cell.used_bytes >= cell.abandoned_bytes ? colour::used : colour::abandoned;
-    // Even the smallest part of a block must be visible.
+    // A cell that has even the smallest part of a block is visibly different.
     result[i] = taken > 0 ? mix(ground, mark, std::min(1.0, 0.25 + 0.75 * taken)) : ground;
   }
   return result;
@@ -88,7 +88,7 @@ std::vector<gl::Rgba8> HeapMap::colours() const {
 HeapMap::Run HeapMap::hole_cells() const {
   const std::uint64_t end = std::min(hole_begin + hole_bytes, bytes);
   const std::uint64_t first = (hole_begin + cell_bytes - 1) / cell_bytes;
-  // The last cell may extend beyond the bytes shown.
+  // The last cell may extend beyond the bytes that are shown.
   const std::uint64_t last = end == bytes ? (end + cell_bytes - 1) / cell_bytes : end / cell_bytes;
   return last > first ? Run{first, last - first} : Run{};
 }

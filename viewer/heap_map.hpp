@@ -15,31 +15,31 @@
 namespace heapwood::viewer {
 
 struct HeapCell {
-  std::uint64_t used_bytes = 0;  // of live blocks
-  // Bytes of blocks that were freed to an allocator that never reuses memory.
+  std::uint64_t used_bytes = 0;  // bytes of live blocks
+  // Bytes of freed blocks, if the allocator never reuses memory.
   std::uint64_t abandoned_bytes = 0;
   bool touched = false;  // a block has been allocated here up to the time
 };
 
 struct HeapMap {
   unsigned columns = 0, rows = 0;
-  std::uint64_t bytes = 0;  // shown, from the pool's base
+  std::uint64_t bytes = 0;  // number of bytes shown, from the pool's base
   std::uint64_t cell_bytes = 0;
-  // Requested bytes and number of the blocks that occupy memory.
+  // Requested bytes, and number, of the blocks that occupy memory.
   std::uint64_t taken_bytes = 0, taken_blocks = 0;
-  // The largest free region below the highest address reached up to the time.
+  // The largest free region below the highest address reached up to this time.
   std::uint64_t hole_begin = 0, hole_bytes = 0;
   std::uint32_t time = 0;
   std::vector<HeapCell> cells;
 
-  // About this many columns and rows. `shown`: bytes from the pool's base.
+  // `columns`, `rows`: about how many. `shown`: number of bytes shown, from the pool's base.
   HeapMap(const Recording& recording, std::uint32_t time, unsigned columns, unsigned rows,
           std::uint64_t shown);
   std::vector<gl::Rgba8> colours() const;
   struct Run {
-    std::uint64_t first = 0, count = 0;  // cells
+    std::uint64_t first = 0, count = 0;  // range of cells
   };
-  // The cells that lie in the hole; none if it is smaller than a cell.
+  // The cells that lie in the largest free region; none if it is smaller than a cell.
   Run hole_cells() const;
 
  private:

@@ -29,7 +29,7 @@ bool is_clicked(const Area& area) {
          io.MouseDragMaxDistanceSqr[0] < 9;
 }
 
-// Goes back or forward by events of the recordings.
+// Moves the time of the recordings by a number of events.
 void step_time(State& s, double by) {
   s.heap.playing = false;
   if (s.heap.recordings.empty()) return;
@@ -142,7 +142,7 @@ void Viewer::mouse(const Area& area) {
   if (over && (ImGui::IsMouseClicked(0) || ImGui::IsMouseClicked(1) || ImGui::IsMouseClicked(2)))
     dragging_ = true;
   render::Camera& camera = state_.camera;
-  // The point under the mouse; in the sky, that of the view.
+  // The point of the scene under the mouse or, if it is over the sky, the view's target.
   const auto point = [&] {
     const kdtree::Ray ray = ray_at(state_, area, io.MousePos);
     const kdtree::Hit hit = state_.scene->traced->closest({&ray, 1}).front();
@@ -154,7 +154,7 @@ void Viewer::mouse(const Area& area) {
     if (ImGui::IsMouseDown(1) || ImGui::IsMouseDown(2)) {
       camera = pan(camera, -right, -up);
     } else if (state_.show.fly) {
-      const float turn = camera.fov * 0.0174533f;  // the point under the mouse stays under it
+      const float turn = camera.fov * 0.0174533f;  // keeps the point under the mouse
       camera = look(camera, -right * turn, -up * turn);
     } else {
       camera = orbit_about(camera, pivot_, -right * 3, -up * 3);
@@ -197,8 +197,9 @@ void Viewer::probe(const Area& area) {
   probe.path = follow(*state_.scene, ray_at(state_, area, io.MousePos));
 }
 
-// A click goes from the node shown one level towards the leaf under the mouse, with Shift to the
-// leaf; from a node that does not contain it, to the child of the smallest one that contains both.
+// A click moves from the node that is shown one level towards the leaf under the mouse; with Shift
+// to the leaf itself. If the node does not contain that leaf, it moves to the child of the smallest
+// node that contains both.
 void Viewer::choose_node(const Area& area) {
   if (state_.tab != Tab::learn || !state_.node.visible || !state_.node.shown || !state_.scene ||
       state_.probe.active || !is_clicked(area))

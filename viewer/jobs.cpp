@@ -21,13 +21,13 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// 16 bytes per event. A triangle takes about ten: three arrays allocated and freed, and nodes; more
-// where many triangles overlap.
+// Space for events, 16 bytes each. A triangle takes about ten (three arrays allocated and freed,
+// and nodes), more where many triangles overlap.
 constexpr std::size_t events_per_triangle = 32, max_events = std::size_t{48} << 20;
 
 }  // namespace
 
-// Linux keeps a nice value per thread. A failure only makes the window less smooth.
+// Linux has a nice value per thread. A failure only makes the window less smooth.
 void lower_priority(int nice) {
   if (window_is_watched) setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), nice);
 }
@@ -66,7 +66,7 @@ bool Jobs::start(const JobSpec& spec) {
 void Jobs::cancel() {
   const std::lock_guard lock(mutex_);
   if (!progress_.running || progress_.cancelling || progress_.kind == JobSpec::Kind::live) return;
-  if (next_) {  // a live job has to end its build first
+  if (next_) {  // a live job must end its build first
     outcomes_.push_back({.spec = *next_, .cancelled = true, .ended = true});
     next_.reset();
     progress_ = {};
@@ -144,7 +144,7 @@ void Jobs::run(const JobSpec& spec) {
   const std::lock_guard lock(mutex_);
   outcome.cancelled = outcome.cancelled || progress_.cancelling;
   simt::clear_interrupt();
-  if (!next_) progress_ = {};  // else the next job has begun already
+  if (!next_) progress_ = {};  // unless the next job has begun already
   outcomes_.push_back(std::move(outcome));
 }
 
@@ -154,7 +154,7 @@ void Jobs::measure(const JobSpec& spec, JobOutcome& outcome) {
   job.allocators = spec.allocators;
   job.settings = spec.settings;
   job.device = spec.device;
-  // All get the pool that AtomicMalloc needs, which `heapwood bench` does too.
+  // All allocators get the pool that AtomicMalloc needs, as in `heapwood bench`.
   if (spec.kind != JobSpec::Kind::build) job.pool_probe = registry::find("atomic");
   bool shown = false;
   ComparisonHooks hooks;
@@ -196,7 +196,7 @@ void Jobs::record(const JobSpec& spec, JobOutcome& outcome) {
   bench::PreparedScene prepared(spec.source, spec.device, spec.settings,
                                 bench::pool_needs(spec.allocators));
   report_progress(1, total, prepared.name() + ": finding the pool size");
-  // One pool size for all, large enough for each, so that the maps can be compared.
+  // All allocators have one pool size, which suffices for each, so that their maps can be compared.
   for (const registry::RegisteredAllocator* entry : spec.allocators) prepared.build_growing(*entry);
   const std::size_t capacity =
       std::min(max_events, prepared.triangles() * events_per_triangle + 65536);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Background builds: one thread runs one job at a time; the window polls its progress and takes its
+// Background builds. One thread runs one job at a time; the window polls its progress and takes its
 // outcomes.
 #pragma once
 
@@ -20,22 +20,23 @@
 
 namespace heapwood::viewer {
 
-// Priorities of background threads, below the window's so that it stays smooth. Builds, which are
+// Nice values of background threads, above the window's so that it stays smooth. Builds, which are
 // timed, come before rays.
 inline constexpr int nice_build = 5, nice_picture = 10;
-// Cleared before the first thread starts in unattended runs, which keep their priority.
+// Whether a user watches. Cleared before the first thread starts in unattended runs, whose threads
+// keep their priority.
 inline bool window_is_watched = true;
-void lower_priority(int nice);  // of the calling thread
+void lower_priority(int nice);  // lowers that of the calling thread
 
 struct JobSpec {
   enum class Kind { build, compare, record, live };
   Kind kind = Kind::build;
   std::string source;
-  std::optional<unsigned> up;  // axis; the scene's own if there is none
+  std::optional<unsigned> up;  // up axis; none: the scene's own
   std::vector<const registry::RegisteredAllocator*> allocators;
   bench::BuildSettings settings;
   simt::DeviceInfo device;
-  std::string trace;  // a recording of this program trace instead of a build
+  std::string trace;  // path of a program trace to be recorded instead of a build
 
   bool has_scene() const { return trace.empty(); }
 };
@@ -43,12 +44,12 @@ struct JobSpec {
 // A result of a job; parts that do not apply are empty.
 struct JobOutcome {
   JobSpec spec{};
-  // Arrives before the job ends, so that it can be shown.
+  // Sent before the job ends, so that it can be shown.
   std::shared_ptr<const BuiltScene> scene{};
-  std::vector<bench::Result> results{};  // of a comparison also before it ends
+  std::vector<bench::Result> results{};  // for a comparison also sent before it ends
   std::vector<std::shared_ptr<const Recording>> recordings{};
-  std::string warning{};     // of a job that succeeded
-  std::string error{};       // why the job failed
+  std::string warning{};     // set by a job that succeeded
+  std::string error{};       // the reason why the job failed
   Exit exit = Exit::failed;  // exit code of a command that fails with this error
   bool cancelled = false, ended = false;
 };
@@ -63,22 +64,22 @@ struct JobProgress {
 
 class Jobs {
  public:
-  // hold_picture: called by live jobs, from their thread, around timed builds.
+  // hold_picture is called by live jobs, on their thread, around timed builds.
   explicit Jobs(std::function<void(bool)> hold_picture = {});
   ~Jobs();
 
-  // Returns false while a job other than a live one runs. A live job is stopped after its current
-  // build.
+  // Starts a job. Returns false while a job other than a live one runs; a live job is stopped after
+  // its current build.
   bool start(const JobSpec& spec);
   LiveLink& live() { return live_; }
   bool is_live() const;
-  // Stops the running launch and all later ones of the job; a job that has not begun never does.
-  // A live job is not cancelled.
+  // Stops the running launch and all later ones of the job; a job that has not begun does not
+  // begin. Does not affect a live job.
   void cancel();
-  // The progress and the outcome of jobs other than live ones.
+  // The progress and the next outcome of jobs other than live ones.
   JobProgress progress() const;
   std::optional<JobOutcome> take();
-  // No job runs except a live one, and all outcomes have been taken.
+  // Whether no job but a live one runs, and all outcomes have been taken.
   bool is_idle() const;
 
  private:
@@ -100,7 +101,7 @@ class Jobs {
   std::deque<JobOutcome> outcomes_;
   bool stop_ = false;
   double started_ = 0;
-  std::thread thread_;  // last: uses everything above
+  std::thread thread_;  // declared last because it uses everything above
 };
 
 }  // namespace heapwood::viewer

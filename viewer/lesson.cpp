@@ -32,7 +32,8 @@ unsigned deepest(const State& state) {
 
 std::string number(double value) { return bench::figure_text(value); }
 
-// The leaf that the ray through the middle of the picture hits; else one in the scene's middle.
+// The leaf that the ray through the middle of the picture hits, or else the one in the scene's
+// middle.
 RootPath leaf_in_view(const State& state) {
   const render::CameraFrame frame = render::make_frame(state.camera, 64, 64);
   Box box = state.scene->tree.bounds;
@@ -40,7 +41,7 @@ RootPath leaf_in_view(const State& state) {
     const RayPath path = follow(*state.scene, frame.ray(32, 32, render::far_away));
     if (path.hit.found()) box = path.hit_box;
   } catch (const simt::Stopped&) {
-    // Cancelling a job stops every launch.
+    // Tracing fails while a job is being cancelled, which stops every launch.
   }
   return path_to(state.scene->tree, (box.lo + box.hi) * 0.5f);
 }

@@ -147,7 +147,7 @@ double LiveView::frames_per_second() const {
   for (const LiveSide& side : sides) {
     const auto& samples = side.times.samples();
     if (samples.size() < 2) continue;
-    // Over the last 30 frames: longer ago the window may have been frozen.
+    // Only the last 30 frames count: before that the window may have been frozen.
     const LiveSample& first = samples[samples.size() > 30 ? samples.size() - 30 : 0];
     const double seconds = samples.back().seconds - first.seconds;
     if (seconds > 0)

@@ -73,10 +73,11 @@ void LiveLink::leave_to_picture(double seconds, bool until_done) {
 
 namespace {
 
-// The frames of a scene: one mesh of a still scene, another one in each frame of a moving one.
+// The frames of a scene: always one mesh for a still scene, a new mesh per frame for a moving one.
 class Frames {
  public:
-  // Loads the scene with its colours; its first frame is current. Throws what the loaders throw.
+  // Loads the scene with its colours; the first frame becomes the current one. Throws what the
+  // loaders throw.
   Frames(const JobSpec& spec, const bench::PoolNeeds& needs) {
     if (is_moving(spec.source)) {
       moving_.emplace(spec.source, spec.device, spec.settings, needs);
@@ -88,7 +89,7 @@ class Frames {
     }
   }
   bool moves() const { return moving_.has_value(); }
-  // Makes the mesh of a frame and copies it to the device; frames are shown over and over.
+  // Makes the mesh of a frame and copies it to the device; after the last frame comes the first.
   void advance(std::uint64_t number) {
     if (!moving_) return;
     moving_->prepare(static_cast<unsigned>(number % moving_->frames()));
@@ -97,7 +98,7 @@ class Frames {
   const std::string& name() const { return name_; }
   const scenes::Mesh& mesh() const { return moving_ ? moving_->mesh() : still_->mesh(); }
   kdtree::Workspace& workspace() { return moving_ ? moving_->workspace() : still_->workspace(); }
-  // Enlarges an automatic pool; false: the pool is fixed or at its limit.
+  // Enlarges an automatic pool. Returns false if the pool is fixed or at its limit.
   bool enlarge_pool() { return moving_ ? moving_->enlarge_pool() : still_->enlarge_pool(); }
 
  private:
@@ -132,7 +133,8 @@ class LiveLoop {
       hooks_.hold_picture(false);
       link_.end_builds();
       if (source_->moves()) {
-        // Its picture is never complete: it gets what is left of a smooth frame.
+        // The picture of a moving scene is never complete: it gets the rest of the time of a smooth
+        // frame.
         const double spent = std::chrono::duration<double>(Clock::now() - begin).count();
         const double left = std::min(smooth_frame_seconds - spent, seconds);
         link_.leave_to_picture(std::max(left, min_picture_seconds), false);
@@ -165,7 +167,7 @@ class LiveLoop {
     return run;
   }
 
-  // Not timed: the first build touches new memory, and may have to enlarge the pool.
+  // The first build is not timed: it touches new memory and may have to enlarge the pool.
   void warm_up(unsigned side) {
     const std::size_t pool = pool_bytes();
     const kdtree::BuildRun run = build_growing(*sides_[side].allocator);
@@ -176,7 +178,7 @@ class LiveLoop {
       shown_complete_ = !run.incomplete;
     }
     restart(side);
-    // Times with another pool are not comparable.
+    // Times in pools of different sizes are not comparable, so the other side restarts.
     if (pool_bytes() != pool && sides_[1 - side].allocator) restart(1 - side);
   }
 
@@ -200,7 +202,7 @@ class LiveLoop {
     link_.publish(std::move(event));
   }
 
-  // Returns seconds. An exhausted side stays as it is.
+  // Builds a frame and returns the seconds. An exhausted side stays as it is.
   double build(unsigned number, std::uint64_t frame) {
     Side& side = sides_[number];
     if (side.exhausted) return 0;
@@ -221,7 +223,7 @@ class LiveLoop {
     event.sample.seconds = std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
     link_.publish(std::move(event));
     side.exhausted = run.incomplete;
-    // One recording per side, after the first times can be seen.
+    // Makes one recording per side, after its first times are visible.
     if (++side.frames == first_frames || side.exhausted) record(number);
     return run.ms * 1e-3;
   }
@@ -241,8 +243,8 @@ class LiveLoop {
     link_.publish(std::move(event));
   }
 
-  // A moving scene has 20 frames/s if its builds leave time for that: as many as the window draws
-  // in Live on CPU threads.
+  // A moving scene has 20 frames/s if its builds leave time for that, which is how often the window
+  // draws in Live on CPU threads.
   static constexpr double smooth_frame_seconds = 1.0 / 20, min_picture_seconds = 0.015;
   static constexpr unsigned first_frames = 4;
   static constexpr std::size_t max_events = std::size_t{4} << 20;
@@ -252,7 +254,7 @@ class LiveLoop {
   const LiveHooks& hooks_;
   std::optional<Frames> source_;
   Side sides_[2];
-  kdtree::Tree tree_;  // of the last build that was downloaded, and its allocator
+  kdtree::Tree tree_;  // the last tree that was downloaded, and its allocator
   std::string tree_of_;
   std::shared_ptr<const BuiltScene> shown_;
   bool shown_complete_ = false;

@@ -21,40 +21,44 @@ namespace heapwood::viewer {
 // Sides A and B, which the user may change while frames are built.
 using LiveAllocators = std::array<const registry::RegisteredAllocator*, 2>;
 
-// Exchange between the window and the job. Every function may be called from any thread.
+// What the window and the job exchange. Every function may be called from any thread.
 class LiveLink {
  public:
-  // The window's side.
+  // Called by the window.
   void choose(const LiveAllocators& allocators);
   void freeze(bool frozen) { set(frozen_, frozen); }
   void stop() { set(stop_, true); }
   void set_picture_done(bool done) { picture_done_ = done; }
   std::vector<LiveEvent> take();
-  // With builds and OpenGL on the same cores, builds and the window take turns: neither is slowed
-  // by the other. Waits at most `seconds` for the builds of a frame to end, and returns whether
-  // they did. No build starts then until end_drawing(), or for at most max_drawing_seconds.
+  // If builds and OpenGL use the same cores, builds and the window take turns, so that neither
+  // slows the other. begin_drawing() waits at most `seconds` for the builds of a frame to end, and
+  // returns whether they did. Then no build starts until end_drawing(), or for at most
+  // max_drawing_seconds.
   bool begin_drawing(double seconds);
   void end_drawing() { set(drawing_, false); }
-  // Number of the latest choice. Events that follow an earlier one may still come.
+  // The number of the latest choice. Events that reflect an earlier one may still arrive.
   std::uint64_t choice() const;
 
-  // The job's side.
+  // Called by the job.
   void begin();
-  // The allocators of the next frame, after waiting while frozen; nullopt: the job ends.
+  // Waits while the window is frozen. Returns the allocators of the next frame; nullopt: the job
+  // ends.
   std::optional<LiveAllocators> next_frame();
   void publish(LiveEvent event);
   void begin_builds();
   void end_builds() { set(building_, false); }
-  // Gives the ray tracer this much time; `until_done`: less if its picture is complete earlier.
+  // Gives the ray tracer this many seconds; with `until_done` fewer if its picture is complete
+  // earlier.
   void leave_to_picture(double seconds, bool until_done);
 
  private:
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   LiveAllocators allocators_{};
-  std::uint64_t choice_ = 0, taken_choice_ = 0;  // the latest; that of the present frame
+  // Number of the latest choice, and of the present frame's.
+  std::uint64_t choice_ = 0, taken_choice_ = 0;
   bool frozen_ = false, stop_ = false;
-  bool building_ = false, drawing_ = false;  // drawing_: or about to
+  bool building_ = false, drawing_ = false;  // drawing_: the window draws or is about to
   static constexpr double max_drawing_seconds = 0.1;
   void set(bool& member, bool value) {
     const std::lock_guard lock(mutex_);
@@ -67,12 +71,12 @@ class LiveLink {
 };
 
 struct LiveHooks {
-  std::function<void(bool)> hold_picture;  // while builds are timed
-  // The scene with its tree: of a still scene once, of a moving one in each frame.
+  std::function<void(bool)> hold_picture;  // called around timed builds
+  // Shows the scene with its tree: a still scene once, a moving one in each frame.
   std::function<void(std::shared_ptr<const BuiltScene>)> show;
 };
 
-// Runs until the link is stopped; throws what builds throw.
+// Runs until the link is stopped. Throws what builds throw.
 struct JobSpec;
 void run_live(const JobSpec& spec, LiveLink& link, const LiveHooks& hooks);
 

@@ -16,7 +16,7 @@ namespace heapwood::viewer {
 namespace {
 
 constexpr gl::Rgba8 leaf_triangles{248, 206, 104, 255};
-// Drawn by OpenGL in every frame, perhaps without a GPU.
+// A limit, because OpenGL draws the triangles in every frame, perhaps without a GPU.
 constexpr std::size_t max_drawn = 40000;
 
 std::vector<gl::Vertex> triangle_vertices(const BuiltScene& scene, const NodeExplanation& node) {
@@ -99,7 +99,7 @@ void for_each_leaf(const kdtree::Tree& tree, std::uint32_t root, const Visit& vi
   }
 }
 
-// The triangles of all leaves below a node, each once, in ascending order.
+// The triangles in all leaves below a node, each once, in ascending order.
 std::vector<std::uint32_t> triangles_below(const kdtree::Tree& tree, std::uint32_t root) {
   std::vector<std::uint32_t> ids;
   for_each_leaf(tree, root, [&](kdtree::Node node, unsigned) {
@@ -111,8 +111,8 @@ std::vector<std::uint32_t> triangles_below(const kdtree::Tree& tree, std::uint32
   return ids;
 }
 
-// Whether the builder sent the refs that lie in the node's plane to the right. A tree does not say
-// so, but they are in the leaves there.
+// Whether the builder sent the refs that lie in the node's plane to the right. The tree does not
+// store this, but such refs are then in the leaves on the right.
 bool flats_go_right(const kdtree::Tree& tree, kdtree::Node node,
                     const std::vector<kdtree::Ref>& refs) {
   std::vector<std::uint32_t> flats;
@@ -127,7 +127,7 @@ bool flats_go_right(const kdtree::Tree& tree, kdtree::Node node,
   });
 }
 
-// The refs of the path's last node as the builder had them: the splits above it are repeated.
+// The refs of the path's last node as the builder had them. Repeats the splits above it.
 std::vector<kdtree::Ref> refs_of(const BuiltScene& scene, const RootPath& path,
                                  kdtree::RefKind kind) {
   std::vector<kdtree::Ref> refs;
@@ -167,7 +167,8 @@ double cost_of(const kdtree::SplitCost& cost, unsigned axis, float plane, std::u
   return split.found() ? static_cast<double>(simt::from_bits(split.cost)) : 0;
 }
 
-// Sweeps over the bounds on one axis; the cheaper side for triangles in the plane counts.
+// Computes the cost of all candidates on one axis by a sweep over the bounds. If triangles lie in a
+// plane, the cheaper side for them counts.
 void sweep(const std::vector<kdtree::Ref>& refs, const Box& node, unsigned axis,
            const kdtree::SplitCost& cost, std::vector<NodeExplanation::Candidate>& curve) {
   std::vector<float> low, high, flat, planes;
@@ -199,7 +200,8 @@ void sweep(const std::vector<kdtree::Ref>& refs, const Box& node, unsigned axis,
   }
 }
 
-// Keeps the cheapest candidate of each group of neighbours, so that minima stay.
+// Thins out a curve: keeps the cheapest candidate of each group of neighbours, so that minima
+// remain.
 void thin_out(std::vector<NodeExplanation::Candidate>& curve) {
   const std::size_t step =
       (curve.size() + NodeExplanation::max_points - 1) / NodeExplanation::max_points;

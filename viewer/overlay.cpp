@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The bar at the top with its tabs, and what is drawn over the picture: name and numbers, progress
-// of a job, messages, the legend, the keys.
+// Draws the bar at the top with its tabs, and everything over the picture: name and numbers,
+// progress of a job, messages, the legend, the keys.
 #include "render/renderer.hpp"
 #include "viewer/panels.hpp"
 
@@ -8,11 +8,11 @@ namespace heapwood::viewer {
 
 namespace {
 
-// Cards along the left edge of the picture: name and progress from the top, legend and messages
-// from the bottom. Text in them is wrapped.
+// Positions of the cards along the left edge of the picture: name and progress from the top, legend
+// and messages from the bottom. Their text is wrapped.
 struct Edge {
   float x, top, bottom, gap;
-  float text_width;  // of the widest line that fits over the picture
+  float text_width;  // width of the widest line that fits over the picture
 
   explicit Edge(const Area& area) {
     const float em = ImGui::GetFontSize();
@@ -34,7 +34,7 @@ struct Edge {
     (at_top ? top : bottom) += at_top ? height : -height;
     ui::end_card();
   }
-  // Returns whether the button after the bar was pressed.
+  // Draws a progress bar; returns whether the button after it was pressed.
   bool progress(State& state, double share, float button_ems, const char* button) const {
     const float em = ImGui::GetFontSize();
     ImGui::ProgressBar(static_cast<float>(share),
@@ -119,7 +119,7 @@ void draw_legend(const State& state, const Edge& edge, const PictureStatus& pict
   ui::text(fmt::format("maximum in the picture: {:.4g}", picture.largest), colour::dim);
 }
 
-// Next to the mouse, towards the centre of the picture.
+// Draws the facts about the ray next to the mouse, towards the centre of the picture.
 void draw_ray(const RayProbe& probe, const Area& area) {
   if (!probe.active || !probe.path) return;
   const RayPath& path = *probe.path;
@@ -141,8 +141,8 @@ void draw_ray(const RayProbe& probe, const Area& area) {
   ui::end_card();
 }
 
-// A note disappears after 4 s, a warning after 15 s, an error after 30 s; a click removes all.
-// Screenshots of the window have no notes.
+// Removes old messages: a note after 4 s, a warning after 15 s, an error after 30 s, all after a
+// click. Screenshots of the window have no notes.
 void forget_old_messages(State& state) {
   std::erase_if(state.messages, [&](const Message& m) {
     const double age = state.now - m.time;
@@ -171,7 +171,8 @@ void draw_overlay(State& state, const Area& area) {
                  colour::dim);
     });
   }
-  if (state.shot && !state.captures_window()) {  // its picture is shown while it is rendered
+  // Shows the picture of the screenshot while it is rendered.
+  if (state.shot && !state.captures_window()) {
     edge.card("shot", true, true, [&] {
       state.places.texts["shot"] = state.shot->path;
       ui::text("Rendering " + state.shot->path);
@@ -272,7 +273,7 @@ void draw_tab_bar(State& state, const Area& area) {
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {em * 0.4f, em * 0.4f});
   if (ui::begin_area("tabs", area)) {
     draw_tabs(state, area);
-    // From the right, as much of help, device and scene as fits.
+    // Help, device and scene from the right, as many as fit.
     const simt::DeviceInfo& device = state.choice.device;
     const std::string text = device.id.kind == simt::DeviceKind::cpu
                                  ? fmt::format("{} CPU threads", device.multiprocessors)

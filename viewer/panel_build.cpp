@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Scene and device; options of the next build; times of the last one, its requests, and the state
-// of its pool.
+// Panels about builds: scene and device; options of the next build; times of the last one, its
+// requests, and the state of its pool.
 #include "bench/results/result.hpp"
 #include "scenes/moving/moving_scene.hpp"
 #include "scenes/scene.hpp"
@@ -12,10 +12,10 @@ namespace heapwood::viewer {
 void scene_combo(State& state) {
   const std::string& source = state.choice.source;
   if (ui::begin_combo(state, "##scenes", source.empty() ? "no scene" : source)) {
-    // On a CPU a frame of a scene's usual size takes too long for Live.
+    // Live on a CPU gets small scenes, because a frame of a scene's usual size takes too long.
     const bool live = state.tab == Tab::live,
                small = live && state.choice.device.id.kind == simt::DeviceKind::cpu;
-    std::string chosen;  // opened at the end: that changes the list
+    std::string chosen;  // opened after the loop, because opening changes the list
     const auto list = [&](const auto& scenes, std::uint64_t max_triangles) {
       for (const scenes::Procedural& scene : scenes) {
         const std::string name = scene.name;
@@ -27,7 +27,7 @@ void scene_combo(State& state) {
       }
     };
     list(scenes::procedural_scenes(), live_triangles);
-    if (live) list(scenes::moving_scenes(), moving_triangles);  // else a scene has to stand
+    if (live) list(scenes::moving_scenes(), moving_triangles);  // only Live shows moving scenes
     if (!chosen.empty()) open_scene(state, chosen);
     ImGui::EndCombo();
   }
@@ -106,7 +106,7 @@ void choose_costs(State& state) {
   ImGui::TreePop();
 }
 
-// Each sample as a dot; median and quartiles as a box.
+// Draws each sample as a dot, and median and quartiles as a box.
 void plot_samples(const std::vector<double>& samples) {
   const auto [low, high] = std::minmax_element(samples.begin(), samples.end());
   const float height = ImGui::GetFontSize() * 1.2f, width = ImGui::GetContentRegionAvail().x;
@@ -130,10 +130,10 @@ void plot_samples(const std::vector<double>& samples) {
                        bench::figure_text(*low), bench::figure_text(*high)));
 }
 
-// The time, large, and on the same line what keeps it from being this allocator's. So what is below
-// does not move when another allocator is chosen.
+// Draws the time, large, and on the same line a reason why it may not be this allocator's. One
+// line, so that what is below does not move when another allocator is chosen.
 void draw_time(State& state, const bench::Result& built) {
-  // The time until the pool was exhausted is not the time of a build.
+  // If the pool was exhausted, the time is not that of a build.
   const bool complete = built.status == bench::Status::ok, outdated = is_outdated(state, built);
   const bool noisy = complete && spread_of(built.runs_ms) > max_spread;
   state.places.texts["built"] =
@@ -235,7 +235,7 @@ void draw_build_section(State& state) {
 
 namespace {
 
-// Request sizes, one bar per power of two.
+// Draws the request sizes, one bar per power of two.
 void plot_histogram(State& state, const alloc::RequestStats& requests) {
   const auto is_used = [](std::uint64_t count) { return count > 0; };
   const auto begin = std::ranges::find_if(requests.histogram, is_used);

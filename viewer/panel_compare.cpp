@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The Compare tab: the slowdown table of every allocator on the scene shown.
+// The Compare tab: a table with the slowdown of every allocator on the scene shown.
 #include <utility>
 
 #include "bench/results/bench_table.hpp"
@@ -19,11 +19,11 @@ void sort(std::vector<CompareRow>& rows) {
     const CompareRow &a = down ? other : one, &b = down ? one : other;
     if (column == 0) return a.allocator < b.allocator;
     if (column == 5) return a.key_external < b.key_external;
-    return a.key_ms < b.key_ms;  // slowdowns order like times: the divisor is the same
+    return a.key_ms < b.key_ms;  // times order like slowdowns, because the divisor is the same
   });
 }
 
-// The median, and the middle half of the times.
+// Draws the median, and the middle half of the times as a bar.
 void draw_bar(const CompareRow& row, double slowest) {
   const float width = ImGui::GetContentRegionAvail().x, height = ImGui::GetFontSize() * 0.5f;
   ImVec2 corner = ImGui::GetCursorScreenPos();
@@ -38,7 +38,7 @@ void draw_bar(const CompareRow& row, double slowest) {
            {x(*bench::quantile(ms, 0.75)) + 1, corner.y + height + 2}, ui::white(70), 2);
 }
 
-// A click chooses the allocator as A, with Shift as B.
+// Draws an allocator's name. A click chooses it as A, with Shift as B.
 void draw_allocator(State& state, const CompareRow& row, const ImVec4& shade) {
   const registry::RegisteredAllocator* entry = registry::find(row.result->allocator);
   const bool a = entry == state.choice.allocator, b = entry == state.choice.other;
@@ -155,7 +155,7 @@ void draw_compare_section(State& state) {
                     "bar becomes final with the last of {} runs.",
                     timed, state.compared.size(), state.compared.front().settings.runs));
   }
-  // Above the table, because it may be longer than the panel.
+  // The button is above the table, which may be longer than the panel.
   if (ui::button(state, "Copy CSV", false, !running))
     ImGui::SetClipboardText(bench::to_csv(bench::flat_table(state.compared)).c_str());
   ImGui::SameLine();

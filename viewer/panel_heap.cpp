@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The Heap tab: the pool at one time of a recording, for one or two allocators side by side, with
-// the time slider; next to the maps, memory and fragmentation over the recording.
+// The Heap tab: the pool at one time of a recording, for one or two allocators next to each other,
+// with the time slider; next to the maps, curves of memory and fragmentation over the recording.
 #include "viewer/panels.hpp"
 
 namespace heapwood::viewer {
 
 namespace {
 
-// Value at each point of the curves; NaN where it is unknown.
+// A curve: its value at each point of the recording; NaN if unknown.
 struct Curve {
   const char* name;
   gl::Rgba8 shade;
@@ -33,7 +33,7 @@ constexpr Curve share_curves[] = {
        return p.internal.value_or(std::nan(""));
      }}};
 
-// What a plot shows, and its scale.
+// A plot: its curves and its scale.
 struct Figure {
   const char* id;
   std::span<const Curve> curves;
@@ -43,8 +43,8 @@ struct Figure {
   std::vector<double> ticks;
   std::string (*text)(double);
 
-  // 0 to 1. Bytes are drawn down to a 256th of the maximum: live blocks are a small part of what a
-  // scattering allocator has touched.
+  // The height of a value, from 0 to 1. The scale for bytes is logarithmic down to a 256th of the
+  // maximum: live blocks are a small part of what a scattering allocator has touched.
   double height(double value) const {
     constexpr double octaves = 8;
     const double share = value / maximum;
@@ -52,7 +52,7 @@ struct Figure {
   }
 };
 
-// The second recording is drawn faintly.
+// Draws a curve; that of the second recording is faint.
 void draw_curve(const Recording& recording, const Figure& figure, const Curve& curve,
                 const ui::Plot& plot, bool second) {
   gl::Rgba8 shade = curve.shade;
@@ -70,7 +70,7 @@ void draw_curve(const Recording& recording, const Figure& figure, const Curve& c
   }
 }
 
-// The names of the curves in their colours.
+// Draws the names of the curves in their colours.
 void draw_names(const Figure& figure) {
   for (const Curve& curve : figure.curves) {
     if (&curve != figure.curves.data()) ui::flow(ui::width_of(curve.name));
@@ -167,7 +167,7 @@ void update(HeapView& view, HeapView::Drawn& drawn, const Recording& recording, 
   drawn.texture.upload(columns, rows, drawn.map->colours().data(), false);
 }
 
-// Explains a cell in a tooltip. `block`: the first one in it, or nullptr.
+// Shows a tooltip that explains a cell. `block`: the first block in it, or nullptr.
 void tell_cell(const Recording& recording, const HeapMap& map, std::uint64_t index,
                const workloads::Block* block) {
   const HeapCell& cell = map.cells[index];
@@ -195,7 +195,7 @@ void tell_cell(const Recording& recording, const HeapMap& map, std::uint64_t ind
   ImGui::EndTooltip();
 }
 
-// A frame around a run of cells, which continues from row to row.
+// Draws a frame around a run of cells that may continue over several rows.
 void outline(const HeapMap::Run& run, const HeapMap& map, ImVec2 corner, ImVec2 size) {
   if (run.count == 0) return;
   const std::uint64_t last = run.first + run.count - 1;
@@ -216,7 +216,7 @@ void outline(const HeapMap::Run& run, const HeapMap& map, ImVec2 corner, ImVec2 
   draw.AddPolyline(corners, 8, shade, ImDrawFlags_Closed, 1.5f);
 }
 
-// The allocator and the pool's use at the time, as much text as fits over the map.
+// Draws the allocator and the pool's use at the time, as much of the text as fits over the map.
 void draw_map_title(State& state, const HeapView& view, std::size_t which, float width) {
   const Recording& recording = *view.recordings[which];
   const bool one = view.recordings.size() == 1;
@@ -301,7 +301,8 @@ void draw_controls(State& state) {
   if (ui::button(state, view.playing ? "Pause" : "Play", true, true, ImGui::GetFontSize() * 4))
     view.toggle_play();
   ImGui::SameLine();
-  // Width of the following widgets; if too little is left, the slider has its own line.
+  // `others`: the width of the widgets after the slider. If too little is left, the slider has its
+  // own line.
   const float em = ImGui::GetFontSize(), others = em * 26, rest = ImGui::GetContentRegionAvail().x;
   ImGui::SetNextItemWidth(rest - others > em * 8 ? rest - others : -1);
   float place = static_cast<float>(view.place);
@@ -352,7 +353,7 @@ void draw_map_legend(State& state, const HeapView& view, const std::string& word
     const ImVec2 low{corner.x, corner.y + side * 0.3f},
         high{corner.x + side, corner.y + side * 1.3f};
     if (filled) ui::fill(low, high, packed(c), 2);
-    // Some colours are as dark as the background.
+    // The frame is needed because some colours are as dark as the background.
     ImGui::GetWindowDrawList()->AddRect(low, high, filled ? ui::white(60) : packed(c), 2);
     ImGui::Dummy({side, side});
     ImGui::SameLine();
@@ -386,7 +387,7 @@ void draw_heap(State& state, const Area& area) {
       view.play(ImGui::GetIO().DeltaTime);
       draw_controls(state);
       const float gap = ImGui::GetStyle().ItemSpacing.x, em = ImGui::GetFontSize();
-      // The maps have priority: without space for both there are no plots.
+      // If there is not enough space for maps and plots, there are no plots.
       const float height = ImGui::GetContentRegionAvail().y - ImGui::GetTextLineHeightWithSpacing();
       const bool plots = ImGui::GetContentRegionAvail().x > em * 30 && height > em * 13;
       const float side = plots ? std::max(em * 15, area.width * 0.3f) : 0;

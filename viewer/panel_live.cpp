@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The Live tab: which of two allocators is slower, by how much, and what it costs. Over its
-// picture: both sides with their times. Below it: times of the latest frames, the pools, and the
-// allocators of the number keys.
+// The Live tab: which of two allocators is slower, by how much, and what it costs. Over its picture
+// there are both sides with their times; below it the times of the latest frames, the pools, and
+// the allocators of the number keys.
 #include "viewer/panels.hpp"
 
 namespace heapwood::viewer {
@@ -18,8 +18,8 @@ void draw_verdict(State& state, const LiveVerdict& verdict) {
                                  : verdict.kind == Kind::noisy     ? colour::warning
                                                                    : colour::dim);
   ImGui::PopFont();
-  // As many lines in any case as the longest text needs: what is below does not move when the
-  // verdict changes.
+  // The verdict always takes as many lines as the longest text needs, so that what is below does
+  // not move when the verdict changes.
   constexpr float lines = 3;
   const float bottom =
       ImGui::GetCursorPosY() + lines * ImGui::GetTextLineHeight() + ImGui::GetStyle().ItemSpacing.y;
@@ -29,7 +29,7 @@ void draw_verdict(State& state, const LiveVerdict& verdict) {
   state.places.texts["verdict detail"] = verdict.detail;
 }
 
-// The median, the rate, and the time of the rays.
+// Draws the median, the frame rate, and the time of the rays.
 void draw_times(State& state, const LiveTimes& times) {
   if (times.exhausted()) return ui::styled_text(fonts().large, "exhausted", colour::error);
   if (times.median() <= 0) return ui::styled_text(fonts().large, "...");
@@ -50,7 +50,7 @@ void draw_times(State& state, const LiveTimes& times) {
   ui::text(rate, colour::dim);
 }
 
-// The allocator, the median, and the range on a scale that both sides share.
+// Draws a side: the allocator, the median, and the range on a scale that both sides share.
 void draw_side(State& state, std::size_t side, double maximum) {
   const LiveTimes& times = state.live.sides[side].times;
   const float em = ImGui::GetFontSize();
@@ -66,7 +66,7 @@ void draw_side(State& state, std::size_t side, double maximum) {
   ImGui::SetCursorPosX(ImGui::GetCursorPosX() + em * 1.6f);
   const float below = ImGui::GetCursorPosY() + ImGui::GetFrameHeightWithSpacing();
   draw_times(state, times);
-  ImGui::SetCursorPosY(below);  // with and without figures
+  ImGui::SetCursorPosY(below);  // at the same height with and without figures
   const float width = ImGui::GetContentRegionAvail().x, height = em * 0.55f;
   const ImVec2 corner = ImGui::GetCursorScreenPos();
   const auto x = [&](double ms) {
@@ -88,7 +88,8 @@ void draw_side(State& state, std::size_t side, double maximum) {
 
 std::string bytes(double value) { return bench::bytes_text(static_cast<std::uint64_t>(value)); }
 
-// Figures of the recorded builds; those of the pool only of allocators in it.
+// The figures of the recorded builds. Those of the pool apply only to allocators whose blocks are
+// in it.
 constexpr struct Cost {
   const char *label, *hint;
   bool of_pool;
@@ -176,7 +177,7 @@ void draw_live_panel(State& state, const Area& area) {
     draw_costs(live);
     ImGui::Separator();
     const std::string check = state.places.texts["trees"] = check_text(live);
-    // One line in any case: what is below does not move with the first frame.
+    // Always one line, so that what is below does not move with the first frame.
     ui::wrapped_text(check.empty() ? " " : check, live.different ? colour::error : colour::dim);
     if (choose_pool(state)) start_live(state);
     if (live.pool_bytes)
@@ -238,7 +239,7 @@ std::string frame_text(const LiveView& live, std::uint64_t frame) {
   return text + (live.frozen ? "" : "\nclick to freeze");
 }
 
-// Times of the latest frames. A click freezes them.
+// Draws the times of the latest frames. A click freezes them.
 void draw_strip(State& state, ImVec2 size) {
   LiveView& live = state.live;
   const float em = ImGui::GetFontSize();
@@ -277,7 +278,7 @@ void draw_strip(State& state, ImVec2 size) {
   if (usual || maximum > 0.001) {
     const std::string text = usual ? "16.7 ms: 60 frames/s" : fmt::format("{:g} ms", ms);
     ui::line({corner.x, y(ms)}, {plot.end.x, y(ms)}, ui::white(70));
-    // Below the line, unless it is near the lower edge.
+    // The label is below the line, unless the line is near the lower edge.
     const float top = std::min(y(ms) + 2, plot.end.y - em * 1.25f);
     ui::fill({corner.x + 4, top}, {corner.x + ui::width_of(text) + 10, top + em * 1.2f},
              IM_COL32(14, 16, 19, 190), 3);
@@ -286,7 +287,7 @@ void draw_strip(State& state, ImVec2 size) {
   if (under) ImGui::SetTooltip("%s", frame_text(live, *under).c_str());
 }
 
-// The number keys.
+// Draws the allocators of the number keys.
 void draw_choices(State& state) {
   const auto choices = live_choices(state);
   const float em = ImGui::GetFontSize();
@@ -298,7 +299,7 @@ void draw_choices(State& state) {
     const bool a = choices[i] == state.choice.allocator, b = choices[i] == state.choice.other;
     const std::string text = fmt::format("{} {}", i + 1, choices[i]->traits->label);
     ImGui::SameLine(0, em * 0.35f);
-    // All of them are in the lists.
+    // Those that do not fit are left out: the lists have all of them.
     if (ImGui::GetContentRegionAvail().x < ui::width_of(text) + em * 0.7f) break;
     ImGui::PushStyleColor(ImGuiCol_Text, b ? colour::second : a ? colour::accent : colour::dim);
     if (ImGui::Button(text.c_str()))
@@ -322,7 +323,7 @@ void draw_live_below(State& state, const Area& area) {
     ui::text("Build times of the latest frames, A and B", colour::dim);
     draw_strip(state, {all.x, strip});
     draw_map_legend(state, live.heap, "The pool during one build");
-    // The recorded builds are played over and over, in eight seconds.
+    // The recorded builds are played repeatedly, in eight seconds each.
     if (!live.frozen)
       live.heap.place = std::fmod(live.heap.place + ImGui::GetIO().DeltaTime / 8, 1.0);
     const float height = all.y - choices - strip - 2 * line - 2 * ImGui::GetStyle().ItemSpacing.y;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The node that is explained: its costs, the curve over all candidate planes, and the leaves of the
-// tree. Also the lesson's button and its caption over the picture.
+// Draws the node that is explained: its costs, the curve over all candidate planes, and the leaves
+// of the tree. Also the lesson's button and its caption over the picture.
 #include "viewer/panels.hpp"
 
 namespace heapwood::viewer {
@@ -65,7 +65,7 @@ void draw_figures(State& state, const NodeExplanation& node) {
            unpacked(colour::both_sides));
 }
 
-// Text on a dark ground, so that it can be read over curves.
+// Draws text on a dark background, so that it is readable over curves.
 void label(ImVec2 corner, const ImVec4& shade, const std::string& text) {
   const ImVec2 size = ImGui::CalcTextSize(text.c_str());
   ui::fill({corner.x - 3, corner.y - 1}, {corner.x + size.x + 3, corner.y + size.y + 1},
@@ -73,7 +73,8 @@ void label(ImVec2 corner, const ImVec4& shade, const std::string& text) {
   ui::text_at(corner, text, ImGui::GetColorU32(shade));
 }
 
-// Cost over the position of the plane, one curve per axis, from the node's low to its high side.
+// Draws the cost over the position of the plane, one curve per axis, from the node's low to its
+// high side.
 void draw_curve(State& state, const NodeExplanation& node) {
   const float em = ImGui::GetFontSize(), width = ImGui::GetContentRegionAvail().x, height = em * 8;
   ui::text("cost of each candidate plane", colour::dim);
@@ -81,9 +82,9 @@ void draw_curve(State& state, const NodeExplanation& node) {
   const ImVec2 corner = plot.corner;
   ImDrawList& draw = *ImGui::GetWindowDrawList();
   const Box& box = node.place().box;
-  // Planes near the sides cost as much as a leaf, or more: the scale ends a little above.
+  // Planes near the sides cost as much as a leaf, or more, so the scale ends a little above that.
   const double low = std::min(node.lowest, node.leaf ? node.lowest : node.split_cost);
-  // The cuts of a leaf cost more than the leaf: some of that is shown, too.
+  // In a leaf all cuts cost more than the leaf, so more of that range is shown.
   const double high = std::max(node.leaf_cost * (node.leaf ? 2 : 1.08), low * 1.01 + 1e-9),
                base = low - 0.12 * (high - low);
   const auto y = [&](double cost) {

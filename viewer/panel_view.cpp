@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The side panel. View of the scene: mode and camera; the tree over the picture; screenshots.
+// The side panel's sections about the view: mode and camera; the tree over the picture;
+// screenshots.
 #include "render/renderer.hpp"
 #include "viewer/panels.hpp"
 

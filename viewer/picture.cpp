@@ -17,11 +17,11 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Target duration of a launch, so that a new view does not wait.
+// Target duration of a launch. It is short, so that a new view does not wait.
 constexpr double slice_seconds = 0.03;
-// Target time to a coarse picture.
+// Target time until there is a coarse picture.
 constexpr double coarse_seconds = 0.05;
-// Max wait for the running launch when the picture is to stay as it is.
+// Max wait for the running launch when the picture is to be held.
 constexpr auto max_wait = std::chrono::milliseconds(100);
 
 render::RenderJob job_of(const View& view, unsigned factor) {
@@ -103,7 +103,8 @@ void Picture::work() {
     try {
       make(view, made);
     } catch (const simt::Stopped&) {
-      // A build was cancelled, which stops every launch: restart when the flag is cleared.
+      // The launch was stopped because a job is being cancelled, which stops every launch: restarts
+      // when the flag is cleared.
       std::unique_lock lock(mutex_);
       changed_.wait_for(lock, std::chrono::milliseconds(30), [&] { return stop_; });
       made = 0;
@@ -125,7 +126,7 @@ void Picture::wait_while_held(std::uint64_t version) {
 }
 
 void Picture::make(const View& view, std::uint64_t version) {
-  // Starts at the finest resolution that is quick enough and doubles it up to that of the window.
+  // Starts at the finest resolution that is quick enough, and doubles it up to that of the window.
   const double pixels = static_cast<double>(view.width) * view.height;
   unsigned factor = 1;
   while (factor < 16 && pixels / (factor * factor) * seconds_per_pixel_ > coarse_seconds)
@@ -164,7 +165,7 @@ bool Picture::trace(render::Progressive& picture, double pixels, unsigned factor
   double busy = 0;
   for (unsigned row = 0; row < rows; row += step) {
     if (factor == 1) wait_while_held(version);
-    // The coarsest pictures are shown even while the camera moves.
+    // Only the coarsest pictures are shown while the camera moves.
     if (factor <= 4 && outdated(version)) return false;
     const auto start = Clock::now();
     change([&] { tracing_ = true; });

@@ -69,7 +69,7 @@ void Recording::add(const alloc::RecordedEvent& line) {
 void Recording::note_point() {
   points.push_back({events, builder_.gaps(), used_, high_water_bytes, std::nullopt});
   if (points.size() <= 2 * min_points) return;
-  // Keeps every second point, and the last one of an odd number.
+  // Keeps every second point, from the first to the last: their number is odd.
   for (std::size_t i = 1; 2 * i < points.size(); ++i) points[i] = points[2 * i];
   points.resize(min_points + 1);
   stride_ *= 2;
@@ -88,7 +88,7 @@ std::string Recording::time_text(std::uint32_t time) const {
   return fmt::format("event {} of {}", bench::count_text(time), bench::count_text(events));
 }
 
-// A block counts at the points from its birth to its release: a prefix sum over both ends.
+// A block counts at all points from its birth to its release, by a prefix sum over both ends.
 void Recording::find_internal() {
   if (!in_pool) return;
   struct Change {
@@ -122,7 +122,7 @@ namespace {
 using alloc::RecordedEvent;
 using alloc::TraceEvent;
 
-// Each event takes 16 bytes on the host, and each block a record of its lifetime.
+// A limit: each event takes 16 bytes on the host, and each block a record of its lifetime.
 constexpr std::size_t max_trace_events = std::size_t{24} << 20;
 
 // Throws Error{Exit::usage} for an allocator that cannot serve a trace from the pool.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Recorded requests as the heap map shows them: the lifetime of every block, and curves over time.
+// Recorded requests as the heap map needs them: the lifetime of every block, and curves over time.
 #pragma once
 
 #include <algorithm>
@@ -20,22 +20,22 @@ namespace heapwood::viewer {
 
 class Recording {
  public:
-  // Processes the events in order: a million take half a second.
+  // Processes the events in order; a million take half a second.
   Recording(std::string scene, const registry::RegisteredAllocator& entry, std::string device,
             std::uint64_t pool_bytes, std::span<const alloc::RecordedEvent> lines);
-  // The recording of a build.
+  // Makes the recording of a build.
   Recording(std::string scene, const registry::RegisteredAllocator& entry, std::string device,
             std::uint64_t pool_bytes, const kdtree::RecordedRun& run);
 
   std::string scene, allocator, label, device;
   alloc::Frees frees = alloc::Frees::individually;
   bool in_pool = true;
-  bool is_trace = false;  // of a program trace
+  bool is_trace = false;  // whether it is of a program trace
   std::uint64_t pool_bytes = 0;
-  std::uint32_t events = 0;            // time is counted in events, from 0 to this
+  std::uint32_t events = 0;            // number of events; times run from 0 to this
   std::uint64_t events_in_all = 0;     // more than `events` if the recording was cut off
-  std::uint64_t reach = 0;             // end of the highest block
-  std::vector<alloc::Region> regions;  // the allocator's walk after a build
+  std::uint64_t reach = 0;             // end of the highest block of all times
+  std::vector<alloc::Region> regions;  // the allocator's regions after the build
   alloc::RequestStats requests;
 
   const std::vector<workloads::Block>& blocks() const { return builder_.history().blocks; }
@@ -47,24 +47,26 @@ class Recording {
 
   struct Point {
     std::uint32_t time = 0;
-    workloads::Gaps pool;  // between blocks in the pool
+    workloads::Gaps pool;  // gaps between blocks in the pool
     std::uint64_t used_bytes = 0, high_water_bytes = 0;
-    // Mean of (served - requested) / served over live blocks; served: served_bytes().
+    // Mean of (served - requested) / served over live blocks, where served is served_bytes().
     std::optional<double> internal;
   };
-  // Points of the curves: `min_points` to twice as many at equal distances, and one for the end.
+  // Points of the curves: from `min_points` to twice as many at equal distances, and one for the
+  // end.
   static constexpr std::size_t min_points = 400;
   std::vector<Point> points;
   std::uint64_t high_water_bytes = 0;
 
   // The last point of the curves at or before a time.
   const Point& at(std::uint32_t time) const;
-  // Places are times from 0 to 1: shares of the events.
+  // The time at a fraction of the recording, from 0 to 1.
   std::uint32_t time_at(double place) const {
     return static_cast<std::uint32_t>(std::llround(place * events));
   }
   double place_of(std::uint32_t time) const { return events ? time / (1.0 * events) : 0; }
-  // Where external fragmentation below the highest address was worst, with blocks in use.
+  // The fraction at which external fragmentation below the highest address was worst, with blocks
+  // in use.
   double worst_place() const;
   std::string time_text(std::uint32_t time) const;  // "event 12 of 3,456"
 
@@ -75,25 +77,25 @@ class Recording {
   void find_internal();
 
   workloads::HistoryBuilder builder_;
-  std::uint32_t stride_ = 1;  // events between points
+  std::uint32_t stride_ = 1;  // number of events between points
   std::uint64_t used_ = 0;
 };
 
-// Whether a file is a program trace: by its beginning, or by a name that ends in .trace.
+// Whether a file is a program trace, by its beginning or by a name that ends in .trace.
 bool is_program_trace(const std::string& path);
 
-// A program trace (docs/workloads.md) for the heap map. A trace has no addresses: its requests are
-// served once more by an allocator, one at a time in their recorded order, so that the map at each
-// event is the pool's real state. Contention is not shown.
+// Makes recordings from a program trace (docs/workloads.md). A trace has no addresses, so its
+// requests are served once more by an allocator, one at a time in their recorded order; the map at
+// each event is then the pool's real state. Contention is not shown.
 class TraceRecorder {
  public:
   using Allocators = std::vector<const registry::RegisteredAllocator*>;
-  // Reads the file; throws Error{Exit::scene} if it is not a valid trace. The pool is the one that
-  // `heapwood replay` gives to these allocators.
+  // Reads the file; throws Error{Exit::scene} if it is not a valid trace. The pool has the size
+  // that `heapwood replay` gives to these allocators.
   TraceRecorder(const std::string& path, const bench::PoolSize& pool, const Allocators& allocators,
                 const simt::DeviceInfo& device, double seconds);
   const std::string& name() const { return name_; }
-  // What the trace leaves out of the program's run; "" for nothing.
+  // A warning that says what of the program's run the trace leaves out; "" for nothing.
   const std::string& warning() const { return warning_; }
   // Throws Error{Exit::usage} for an allocator that cannot serve the trace.
   std::shared_ptr<const Recording> record(const registry::RegisteredAllocator& entry) const;

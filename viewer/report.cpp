@@ -111,7 +111,7 @@ void write_report(const State& state, const std::string& path) {
   }
   json["texts"] = state.places.texts;
   json["hint"] = ui::shown_hint();
-  json["places"] = Json::object();  // x and y of the centre, and the width
+  json["places"] = Json::object();  // x and y of each widget's centre, and its width
   for (const auto& [name, centre] : state.places.centre)
     json["places"][name] = {centre[0], centre[1], state.places.width.at(name)};
   json["popup"] = ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopup);

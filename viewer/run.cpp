@@ -96,7 +96,7 @@ int parse_and_run(int argc, char** argv) {
   bench::HostMemoryOptions host;
   bench::add_host_memory_options(program, host);
   if (!program.parse(argc, argv)) return static_cast<int>(Exit::done);
-  // Errors in these are reported before a window opens.
+  // Called for their errors, which are to be reported before a window opens.
   simt::find_device(options.device.device, options.device.threads);
   render::parse_mode(options.mode);
   if (options.material != "scene" && options.material != "clay") {
@@ -135,7 +135,7 @@ int parse_and_run(int argc, char** argv) {
 
 int run(int argc, char** argv) {
   bench::hold_standard_streams();
-  bench::ignore_write_signals();  // xclip may end early
+  bench::ignore_write_signals();  // because xclip may end early
   try {
     return parse_and_run(argc, argv);
   } catch (const Error& error) {

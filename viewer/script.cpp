@@ -2,7 +2,7 @@
 #include "viewer/script.hpp"
 
 #include <epoxy/gl.h>
-// epoxy first: it replaces the system's OpenGL headers.
+// epoxy comes first, because it replaces the system's OpenGL headers.
 #include <GLFW/glfw3.h>
 #include <fmt/format.h>
 
@@ -81,7 +81,7 @@ void Script::step(State& state, Window& window) {
   if (steps_.empty()) return;
   if (since_ < 0) since_ = state.now;
   const double waited = state.now - since_;
-  // A step may add steps, but not remove any.
+  // A step may add steps, but must not remove any.
   const Step step = steps_.front().step;
   const double max_wait = steps_.front().max_wait;
   if (step({state, window, waited})) {
@@ -165,7 +165,8 @@ bool Script::parse(const std::vector<std::string>& w, const std::string& text) {
     const int x = std::stoi(w[1]), y = std::stoi(w[2]);
     if (x < 1 || y < 1) throw std::invalid_argument("invalid size");
     once(text, [x, y](const Context& c) { c.window.resize(x, y); });
-    // On a busy computer the window has its new size much later; some window managers refuse it.
+    // On a busy computer the window gets its new size much later, and some window managers refuse
+    // it.
     add(text, [x, y](const Context& c) {
       return c.waited > 0.2 && (c.window.has_size(x, y) || c.waited > 2);
     });
@@ -190,7 +191,7 @@ bool Script::parse(const std::vector<std::string>& w, const std::string& text) {
     once(text, [path = w[1]](const Context& c) { write_report(c.state, path); });
   } else if (first == "close" || first == "quit") {
     once(text, [](const Context& c) { c.window.close(); });
-    // Later steps are not run: the viewer ends as it does for a user.
+    // Later steps do not run: the viewer ends as it does for a user.
     if (first == "close") add(text, [](const Context&) { return false; });
   } else {
     return parse_input(w, text);
@@ -209,7 +210,7 @@ void Script::move(const std::string& text, Place place) {
   });
 }
 
-// Press and release in separate frames, as with a real mouse.
+// Presses and releases in separate frames, as a real mouse does.
 void Script::click(const std::string& text, const Place& place) {
   move(text, place);
   rest(text, 0.03);

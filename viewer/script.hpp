@@ -34,19 +34,20 @@ namespace heapwood::viewer {
 
 class Script {
  public:
-  // Throws Error{Exit::usage} with the line number for an unknown step.
+  // Reads a script. Throws Error{Exit::usage} with the line number for an unknown step.
   explicit Script(const std::string& path);
   // Called once per frame. Throws Error{Exit::failed} if a step waits longer than two minutes.
   void step(State& state, Window& window);
   bool done() const { return steps_.empty(); }
-  // Waits a second or longer, as a user who watches: the window is drawn as often as for one.
+  // Whether the script waits a second or longer, like a user who watches: then the window is drawn
+  // as rarely as for a user.
   bool rests() const { return !steps_.empty() && steps_.front().rests; }
 
  private:
   struct Context {
     State& state;
     Window& window;
-    double waited;  // seconds since the step was first tried
+    double waited;  // seconds since the step was tried first
   };
   // Returns true when the step is done.
   using Step = std::function<bool(const Context&)>;
@@ -54,7 +55,7 @@ class Script {
     std::string text;
     Step step;
     bool rests = false;
-    double max_wait = 120;  // seconds; then the script fails
+    double max_wait = 120;  // seconds after which the script fails
   };
   using Point = std::array<float, 2>;
   using Place = std::function<Point(const State&)>;

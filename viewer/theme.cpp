@@ -11,11 +11,11 @@ namespace {
 
 Fonts current;
 
-// Text, Greek letters, dashes and quotes, arrows, shapes.
+// Ranges of characters: text, Greek letters, dashes and quotes, arrows, shapes.
 constexpr ImWchar ranges[] = {0x20,   0xff,   0x370,  0x3ff,  0x2010, 0x2027, 0x2190,
                               0x21ff, 0x2200, 0x22ff, 0x25a0, 0x25ff, 0};
 
-// The first of these files that exists; otherwise Dear ImGui's bitmap font.
+// Loads the first of these files that exists, or else Dear ImGui's bitmap font.
 ImFont* add(std::initializer_list<const char*> paths, float size) {
   ImFontAtlas& atlas = *ImGui::GetIO().Fonts;
   std::error_code ignored;
@@ -78,7 +78,7 @@ void set_theme(float scale) {
   set(ImGuiCol_HeaderHovered, 0.19f, 0.215f, 0.24f);
   set(ImGuiCol_HeaderActive, 0.22f, 0.26f, 0.28f);
   set(ImGuiCol_CheckMark, colour::accent.x, colour::accent.y, colour::accent.z);
-  // Text over a handle stays readable.
+  // Colours over which text is readable.
   set(ImGuiCol_SliderGrab, 0.24f, 0.40f, 0.31f);
   set(ImGuiCol_SliderGrabActive, 0.29f, 0.50f, 0.38f);
   set(ImGuiCol_Separator, 0.18f, 0.20f, 0.225f);

@@ -149,8 +149,8 @@ RayPath follow(const BuiltScene& scene, const kdtree::Ray& ray) {
     }
     path.leaves.push_back({box, node.first, node.count(), depth});
     path.tests += node.count();
-    // Traversal ends in the leaf that tests the hit's triangle and whose interval contains the hit,
-    // up to rounding.
+    // The leaf in which traversal ends is the one that tests the hit's triangle and whose interval
+    // contains the hit, up to rounding.
     const auto refs = tree.refs.begin() + node.first;
     const float reach = end * (1 + kdtree::FastIntersection::relative_slack) + test.slack();
     const bool here =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Drawn over the picture: boxes of the tree's nodes, and the ray under the mouse with the leaves
-// that it visits.
+// Shapes drawn over the picture: boxes of the tree's nodes, and the ray under the mouse with the
+// leaves that it visits.
 #pragma once
 
 #include <algorithm>
@@ -20,16 +20,17 @@ struct NodeBox {
   Box box;
   unsigned depth = 0;
   bool leaf = false;
-  std::uint32_t refs = 0;  // of a leaf
+  std::uint32_t refs = 0;  // number of refs, if it is a leaf
 };
 
-// Nodes of one depth; with `and_leaves` also the leaves above it. Without empty leaves. At most
-// `max_boxes`, breadth first; `total` is set to the number without that limit.
+// The boxes of the nodes at one depth; with `and_leaves` also of the leaves above it. Leaves out
+// empty leaves. Returns at most `max_boxes`, breadth first; sets `total` to the number without that
+// limit.
 std::vector<NodeBox> boxes_at(const kdtree::Tree& tree, unsigned depth, bool and_leaves,
                               std::size_t max_boxes, std::size_t& total);
 
-// Edges of a box, each as two vertices; the rectangle in which a box meets a plane, and a triangle
-// of the scene, as triangles.
+// Add shapes: the edges of a box, each as two vertices; the rectangle in which a box meets a plane,
+// and a triangle of the scene, as triangles.
 void add_box(std::vector<gl::Vertex>& lines, const Box& box, gl::Rgba8 colour);
 void add_rectangle(std::vector<gl::Vertex>& surfaces, const Box& box, unsigned axis, float position,
                    gl::Rgba8 colour);
@@ -49,7 +50,7 @@ struct TreeView {
 
  private:
   using Made = std::tuple<const BuiltScene*, int, bool>;
-  Made made_{};  // what was uploaded
+  Made made_{};  // what is uploaded
 };
 
 struct VisitedLeaf {
@@ -62,28 +63,28 @@ struct RayPath {
   kdtree::Ray ray;
   kdtree::Hit hit;
   unsigned inner_steps = 0, tests = 0;
-  std::vector<VisitedLeaf> leaves;  // front to back, up to the leaf with the hit
-  Box hit_box;                      // of the leaf with the hit
+  std::vector<VisitedLeaf> leaves;  // front to back, up to the one that has the hit
+  Box hit_box;                      // box of the leaf that has the hit
   std::size_t empty_leaves() const {
     return static_cast<std::size_t>(std::count_if(
         leaves.begin(), leaves.end(), [](const VisitedLeaf& leaf) { return leaf.refs == 0; }));
   }
 };
 
-// Visits the nodes that kdtree::closest_hit visits; the hit is the one it returns.
+// Visits the nodes that kdtree::closest_hit visits; the hit is the one that it returns.
 RayPath follow(const BuiltScene& scene, const kdtree::Ray& ray);
 
 struct RayProbe {
-  bool active = false;  // the ray under the mouse is shown
-  bool pinned = false;  // the ray stays while the camera moves
+  bool active = false;  // whether the ray under the mouse is shown
+  bool pinned = false;  // whether it stays while the camera moves
   std::optional<RayPath> path;
-  float x = 0, y = 0;  // its pixel
+  float x = 0, y = 0;  // the ray's pixel
 
   void clear() {
     path.reset();
     pinned = false;
   }
-  // The ray, the boxes of the leaves it visits and their triangles.
+  // The ray, the boxes of the leaves it visits, and their triangles, as lines.
   std::vector<gl::Vertex> lines(const BuiltScene& scene) const;
 };
 

@@ -19,7 +19,7 @@ namespace heapwood::viewer {
 
 namespace {
 
-// The window waits at most this long for its turn, however long builds take.
+// Max time that the window waits for its turn, however long builds take.
 constexpr double max_turn_seconds = 0.12;
 
 std::atomic<bool> close_flag{false};
@@ -30,7 +30,7 @@ double clock() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// Processor time of the calling thread.
+// Processor time of the calling thread in seconds.
 double thread_seconds() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -58,7 +58,8 @@ Viewer::Viewer(const Options& options)
   if (!options.second_allocator.empty())
     state_.choice.other = &bench::find_allocator(options.second_allocator);
   state_.choice.device = bench::choose_device(options.device);
-  // On a CPU a frame of the whole atrium would take half a second.
+  // The scene is small in Live on a CPU, where a frame of the whole atrium would take half a
+  // second.
   const bool small = options.scene.empty() && state_.tab == Tab::live && on_cpu();
   const bool trace = is_program_trace(options.scene);
   choose_source(state_, trace                    ? ""
@@ -89,7 +90,7 @@ void Viewer::run() {
   if (script_ && close_flag) throw Error(Exit::failed, "stopped before the script had ended");
 }
 
-// Closing waits for an unfinished picture; closing again discards it.
+// Whether the window may close. It waits for an unfinished picture; a second request discards that.
 bool Viewer::may_close() {
   if (closing_ && !state_.shot) return true;
   if (!window_.should_close()) return false;
@@ -106,11 +107,12 @@ bool Viewer::busy() const {
          state_.now - last_activity_ < 0.6;
 }
 
-// Waits for the builds of Live on CPU threads to end, so that the window is drawn between them;
-// input ends the wait. Returns whether end_drawing() must be called afterwards.
+// Waits until the builds of Live on CPU threads have ended, so that the window is drawn between
+// them; input ends the wait. Returns whether end_drawing() must be called afterwards.
 bool Viewer::take_turn() {
   constexpr double slice = 0.01;
-  // Frames of a moving scene come sooner if its builds and the window share the cores.
+  // A moving scene does not take turns: its frames come sooner if builds and the window share the
+  // cores.
   if (!is_live() || state_.live.moves || busy() || !on_cpu()) return false;
   for (double waited = 0; waited < max_turn_seconds; waited += slice) {
     if (state_.jobs.live().begin_drawing(slice)) break;
@@ -123,9 +125,10 @@ bool Viewer::take_turn() {
 }
 
 void Viewer::step() {
-  // 60 frames/s while something moves, 30 in Live, 20 while the picture is refined or not there,
-  // otherwise four: without a GPU every frame takes time from the ray tracer and the builder. With
-  // OpenGL in software a frame takes the cores some 20 ms, so Live on CPU threads has 20, too.
+  // Frames per second: 60 while something moves, 30 in Live, 20 while the picture is refined or
+  // missing, otherwise 4, because without a GPU every frame takes time from the ray tracer and the
+  // builder. If OpenGL runs in software, a frame takes the cores some 20 ms, so Live on CPU threads
+  // has 20, too.
   const bool waiting = !state_.scene && state_.now - last_activity_ > 0.6;
   const double interval = waiting                        ? 1.0 / 20
                           : busy()                       ? 1.0 / 60
@@ -145,13 +148,13 @@ void Viewer::step() {
   if (window_.take_activity()) last_activity_ = state_.now;
   const double since = std::min(state_.now - drawn_at_, 0.1);
   drawn_at_ = state_.now;
-  // Frames are due at equal intervals: one late frame does not delay the next ones.
+  // Frames are due at equal intervals, so that one late frame does not delay the next ones.
   last_frame_ = state_.now - last_frame_ < 2 * interval
                     ? std::min(last_frame_ + interval, state_.now)
                     : state_.now;
   take_results();
   keep_live();
-  // A live job holds the picture itself.
+  // Live jobs are left out because they hold the picture themselves.
   if (!state_.jobs.is_live())
     state_.picture.hold(state_.jobs.progress().running &&
                         state_.jobs.progress().kind != JobSpec::Kind::record &&
@@ -171,7 +174,7 @@ void Viewer::step() {
     probe(areas.picture);
     choose_node(areas.picture);
   } catch (const simt::Stopped&) {
-    // A build is being cancelled, and with it the few rays of this frame's input.
+    // A job is being cancelled, which also stops the few rays of this frame's input.
   }
   request_picture(areas.picture, options_.spp);
   const PictureStatus picture = state_.picture.status();
@@ -189,11 +192,11 @@ void Viewer::take_results() {
                             : state_.scene ? state_.scene->name
                                            : "";
   window_.title(shown.empty() ? "Heapwood" : shown + " - Heapwood");
-  // One scene at a time.
+  // Of several dropped files only the first is opened.
   if (const auto drops = window_.take_drops(); !drops.empty()) open_scene(state_, drops.front());
 }
 
-// Frames are built while the Live tab is shown and no other job runs.
+// Starts building frames while the Live tab is shown and no other job runs.
 void Viewer::keep_live() {
   const bool shown = state_.tab == Tab::live;
   state_.jobs.live().freeze(!shown || state_.live.frozen || state_.shot);
@@ -211,11 +214,11 @@ Viewer::Layout Viewer::layout(int width, int height) const {
   // Without the panel the picture fills the window.
   const float bar = state_.show.panel ? std::min(46 * scale, h * 0.2f) : 0;
   const float wanted = state_.tab == Tab::live ? 340 : state_.tab == Tab::compare ? 560 : 400;
-  // In a small window the panel leaves nearly half of the width to the picture.
+  // In a small window the panel leaves nearly half of the width for the picture.
   const float panel = state_.show.panel ? std::min(wanted * scale, w * 0.55f) : 0;
   const bool has_below = heap || (live && state_.show.panel);
   const float below = has_below ? std::min((heap ? 440 : 340) * scale, (h - bar) * 0.62f) : 0;
-  // The heap map needs width: in a narrow window it extends below the panel.
+  // The heap map needs width, so in a narrow window it extends below the panel.
   const bool narrow = w - panel < 720 * scale;
   areas.bar = {0, 0, w, bar};
   areas.panel = {w - panel, bar, panel, (narrow ? h - below : h) - bar};
@@ -233,7 +236,7 @@ gl::Rectangle Viewer::Layout::picture_rectangle() const {
 void Viewer::request_picture(const Area& area, unsigned spp) {
   if (state_.shot && !state_.captures_window()) return state_.picture.show(state_.shot->view);
   if (!state_.scene || area.width < 1 || area.height < 1) return;
-  // The camera shown can be copied as text and read back to the bit.
+  // The camera is rounded so that it can be copied as text and read back to the bit.
   state_.camera = render::representable(state_.camera, state_.scene->mesh.origin);
   state_.picture.show({state_.scene, state_.camera, state_.lighting, state_.mode, state_.clay,
                        static_cast<unsigned>(area.width), static_cast<unsigned>(area.height), spp});
@@ -243,7 +246,8 @@ void Viewer::draw(const Layout& layout) {
   state_.places.texts.clear();
   state_.picture.upload(picture_);
   gl::viewport({0, 0, layout.width, layout.height});
-  // The panels have no backgrounds of their own: OpenGL in software clears faster than it blends.
+  // The panels have no backgrounds of their own, because OpenGL in software clears faster than it
+  // blends.
   gl::clear(colour::panel.x, colour::panel.y, colour::panel.z);
   const gl::Rectangle area = layout.picture_rectangle();
   if (picture_.width() == 0) {
@@ -296,8 +300,8 @@ void Viewer::draw_lines(const Layout& layout) {
   }
 }
 
-// Draws the window's content at another size. Returns whether the file has been written, which
-// waits for a complete picture.
+// Draws the window's content at another size. Returns whether the file has been written, for which
+// the picture must be complete.
 bool Viewer::draw_capture(const Shot& shot) {
   const auto [width, height, samples, window] = shot.settings;
   const std::array size{static_cast<unsigned>(width), static_cast<unsigned>(height)};
@@ -307,7 +311,7 @@ bool Viewer::draw_capture(const Shot& shot) {
   }
   window_.new_frame(std::array{width, height});
   for (const KeyPress& press : window_.take_keys()) key(press);
-  if (!state_.shot) {  // cancelled
+  if (!state_.shot) {  // it was cancelled
     ImGui::EndFrame();
     return true;
   }
@@ -319,7 +323,7 @@ bool Viewer::draw_capture(const Shot& shot) {
   canvas_->show(window_.pixels()[0], window_.pixels()[1]);
   window_.swap();
   if (!picture.error.empty()) throw Error(Exit::failed, picture.error);
-  // Dear ImGui needs two frames to determine its sizes.
+  // The additional frames are for Dear ImGui, which needs two to determine its sizes.
   if (!picture.done || ++canvas_frames_ < 4) return false;
   write_shot(shot, canvas_->read());
   return true;
@@ -340,7 +344,7 @@ void Viewer::capture() {
 }
 
 // Writes the screenshot of the scene once its picture, which the window shows meanwhile, is
-// complete. `picture`: from before the picture was drawn.
+// complete. `picture` is the status before the picture was drawn.
 void Viewer::finish_shot(const PictureStatus& picture) {
   if (!state_.shot || state_.captures_window()) return;
   try {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The window's loop: input, results of jobs and of the ray tracer, drawing.
+// The window's loop: handles input, results of jobs and of the ray tracer, and drawing.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,8 @@ class Viewer {
  public:
   // Opens the window and starts the first build.
   explicit Viewer(const Options& options);
-  // Runs until the window is closed or the unattended work is done. Throws Error if that fails.
+  // Runs until the window is closed or the unattended work is done. Throws Error if that work
+  // fails.
   void run();
 
  private:
@@ -29,7 +30,7 @@ class Viewer {
   bool take_turn();
   void take_results();
   void keep_live();
-  // Input (input.cpp).
+  // Functions for input, defined in input.cpp.
   void key(const KeyPress& press);
   void mouse(const Area& area);
   void fly(double seconds);
@@ -52,21 +53,21 @@ class Viewer {
   bool may_close();
 
   Options options_;
-  Window window_;  // before what uses OpenGL
+  Window window_;  // declared before everything that uses OpenGL
   State state_;
   std::optional<Script> script_;
   gl::Texture picture_;
   gl::Shapes boxes_, ray_;
   NodeView::Drawn node_;
-  std::optional<gl::Canvas> canvas_;  // while a picture of the whole window is drawn
+  std::optional<gl::Canvas> canvas_;  // exists while a picture of the whole window is drawn
   int canvas_frames_ = 0;
   double last_activity_ = 0, last_frame_ = 0, drawn_at_ = 0;
   bool shot_taken_ = false;
-  Vec3 pivot_;  // of the drag
+  Vec3 pivot_;  // centre of the rotation by dragging
   bool dragging_ = false, closing_ = false;
 };
 
-// Set by signals: the window should close.
+// Requests that the window closes; called by signal handlers.
 void request_close() noexcept;
 
 }  // namespace heapwood::viewer

@@ -5,13 +5,13 @@ namespace heapwood::viewer::ui {
 
 namespace {
 
-constexpr double hint_delay = 0.45;  // seconds
+constexpr double hint_delay = 0.45;  // delay in seconds
 
 struct Rest {
   ImVec2 mouse;
   double since = 0;
 };
-Rest rest;  // the mouse stays where it is
+Rest rest;  // position of the mouse, and since when
 bool hints_shown = false;
 std::string hint_text;
 
@@ -46,7 +46,7 @@ void end_card() {
 bool section(const char* title, bool open) {
   ImGui::Dummy({0, 2});
   ImGui::PushFont(fonts().bold);
-  // Its own name: a button of the same name in the section would share its state.
+  // The suffix is needed because a button with the same name in the section would share its state.
   const std::string label = std::string(title) + "##section";
   const bool shown =
       ImGui::CollapsingHeader(label.c_str(), open ? ImGuiTreeNodeFlags_DefaultOpen : 0);

@@ -24,85 +24,87 @@ struct Area {
 
 namespace ui {
 
-// A window that covers an area; ends with ImGui::End().
+// Flags of a window that covers an area; it ends with ImGui::End().
 inline constexpr ImGuiWindowFlags fixed =
     ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
     ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBringToFrontOnFocus;
 bool begin_area(const char* name, const Area& area, ImGuiWindowFlags flags = fixed);
 
-// A small window with round corners over the picture. Its point `pivot`, from (0, 0) to (1, 1), is
-// at `position`. Without a width it is as wide as its content.
+// Begins a small window with round corners over the picture. Its point `pivot`, from (0, 0) to (1,
+// 1), is at `position`. Without a width it is as wide as its content.
 bool begin_card(const char* name, ImVec2 position, ImVec2 pivot, bool mouse = false,
                 float opacity = 0.86f, float width = 0);
 void end_card();
 
-// A collapsible heading.
+// Draws a collapsible heading; returns whether the section is open.
 bool section(const char* title, bool open = true);
-// "label      value", with a hint under the mouse.
+// Draws rows "label      value", with a hint under the mouse.
 bool begin_rows(const char* id);
 void row(const char* label, const std::string& value, const char* hint = nullptr,
          const ImVec4& colour = colour::text);
 
-// Scripts can click these by their labels. `strong`: the main action, or the active choice.
+// A button, which scripts can click by its label. `strong`: it is the main action, or the active
+// choice.
 bool button(State& state, const char* label, bool strong = false, bool enabled = true,
             float width = 0);
 bool checkbox(State& state, const char* label, bool& value, const std::string& hint = "");
-// With the label to the left.
+// A slider with its label to the left.
 bool slider(const char* label, int& value, int low, int high, const char* format = "%d",
             ImGuiSliderFlags flags = ImGuiSliderFlags_AlwaysClamp);
 bool slider(const char* label, float& value, float low, float high, const char* format = "%.2f",
             ImGuiSliderFlags flags = ImGuiSliderFlags_AlwaysClamp);
-// A drop-down that Esc closes; ends with ImGui::EndCombo().
+// Begins a drop-down that Esc closes; it ends with ImGui::EndCombo().
 bool begin_combo(State& state, const char* id, const std::string& shown);
 bool item(const std::string& text, bool chosen, const std::string& hint = "", bool enabled = true);
-// A drop-down of all allocators; returns the one that was chosen now, or nullptr.
+// A drop-down of all allocators. Returns the one that was chosen in this frame, or nullptr.
 const registry::RegisteredAllocator* choose_allocator(State& state, const char* id,
                                                       const registry::RegisteredAllocator* chosen);
-// The label to the left of a field.
+// Draws a label to the left of a field.
 void field(const char* label);
-// Continues on the same line if this width fits, otherwise on the next one.
+// Continues on the same line if a widget of this width fits there, otherwise on the next line.
 void flow(float width);
 // The width of each of `count` widgets that share the line.
 float share_of_line(int count);
 
-// Explains the widget drawn last, once the mouse has rested on it; "" explains nothing.
+// Shows an explanation of the widget drawn last, once the mouse has rested on it; "": none.
 void hint(const std::string& text);
-// Once per frame: hints would cover an open list of keys, or the text that is typed.
+// Called once per frame. Hints are not allowed while they would cover an open list of keys, or text
+// that is typed.
 void allow_hints(bool allowed);
-const std::string& shown_hint();  // in the last frame, for reports
+const std::string& shown_hint();  // hint shown in the last frame, for reports
 
-// On one line, and wrapped. Nothing is drawn of an empty wrapped text.
+// Draw text on one line, or wrapped. Wrapped text that is empty takes no space.
 void text(const std::string& text, const ImVec4& colour = colour::text);
 void styled_text(ImFont* font, const std::string& text, const ImVec4& colour = colour::text);
 void dim_text(const std::string& text);
 void wrapped_text(const std::string& text, const ImVec4& colour);
 float width_of(const std::string& text);
-// Says that the times shown are not those of a GPU, if the chosen device is a CPU.
+// If the chosen device is a CPU, says that the times shown are not those of a GPU.
 void cpu_notice(State& state);
 
-// The colour of side A (0) or B of the window.
+// The colour of a side of the window: 0 is A, 1 is B.
 ImVec4 shade_of(std::size_t side, float opacity = 1);
 inline ImU32 white(unsigned opacity) { return IM_COL32(255, 255, 255, opacity); }
-// Values as bars over texts for the first and the last one; one may be marked. tip(i) explains a
-// bar.
+// Draws values as bars, with texts below the first and the last one; one bar may be marked. tip(i)
+// returns the explanation of a bar.
 void bars(State& state, const char* id, ImVec2 size, const std::vector<std::uint64_t>& values,
           std::optional<std::size_t> marked, const std::array<std::string, 2>& ends,
           const std::function<std::string(std::size_t)>& tip);
 
-// In the current window.
+// Draw in the current window.
 void fill(ImVec2 low, ImVec2 high, ImU32 colour, float round = 0);
 void line(ImVec2 from, ImVec2 to, ImU32 colour, float thick = 1);
 void text_at(ImVec2 corner, const std::string& text,
              ImU32 colour = ImGui::GetColorU32(ImGuiCol_Text));
 
-// A rectangle of the current window in which something is drawn, as a widget.
+// A rectangle of the current window in which something is drawn; it is a widget.
 struct Plot {
-  // `ground`: the opacity of its background.
+  // `ground` is the opacity of the background.
   Plot(State& state, const char* id, ImVec2 size, unsigned ground = 0);
-  // Whether the mouse is over a part of it.
+  // Whether the mouse is over the part between these x.
   bool has_mouse_between_x(float low, float high) const;
-  // The point at shares of the width, from the left, and of the height, from the lower edge. The
-  // highest 5% stay free.
+  // The point at these fractions of the width, from the left, and of the height, from the lower
+  // edge. The highest 5% stay free.
   ImVec2 place(double right, double up) const;
   ImVec2 corner, size, end;
   bool hovered;

@@ -2,7 +2,7 @@
 #include "viewer/window.hpp"
 
 #include <epoxy/gl.h>
-// epoxy first: it replaces the system's OpenGL headers.
+// epoxy comes first, because it replaces the system's OpenGL headers.
 #include <GLFW/glfw3.h>
 #include <backends/imgui_impl_glfw.h>
 #include <backends/imgui_impl_opengl3.h>
@@ -24,7 +24,7 @@ void on_error(int, const char* text) { last_error = text; }
 
 Window& self(GLFWwindow* window) { return *static_cast<Window*>(glfwGetWindowUserPointer(window)); }
 
-// The code of the key that types this character on a US keyboard; for + the character's own.
+// The code of the key that types this character on a US keyboard; for + the code of the character.
 int name_of(int key, int code) {
   const char* name = glfwGetKeyName(key, code);
   if (!name || !name[0] || name[1]) return key;
@@ -61,7 +61,8 @@ Window::Window(int width, int height, float scale) : asked_scale_(scale) {
   ImGui::CreateContext();
   ImGui::GetIO().IniFilename = nullptr;  // the viewer has its own settings file
   glfwSetWindowUserPointer(window_, this);
-  // The on_... functions call Dear ImGui, so that it also sees input of scripts.
+  // The on_... functions pass input to Dear ImGui themselves, so that it also sees input of
+  // scripts.
   ImGui_ImplGlfw_InitForOpenGL(window_, false);
   ImGui_ImplOpenGL3_Init("#version 330 core");
   glfwSetKeyCallback(window_, [](GLFWwindow* w, int key, int code, int action, int mods) {
@@ -149,7 +150,7 @@ void Window::new_frame(std::optional<std::array<int, 2>> size) {
 #else
     io.MousePos = {(*scripted_mouse_)[0], (*scripted_mouse_)[1]};
     for (std::size_t i = 0; i < 3; ++i) {
-      // A button that was pressed and released between two frames is down in one of them.
+      // If a button was pressed and released between two frames, it is down in one of them.
       const bool pressed = std::exchange(scripted_pressed_[i], false);
       io.MouseDown[i] = scripted_down_[i] || pressed;
     }

@@ -17,18 +17,19 @@ struct GLFWwindow;
 namespace heapwood::viewer {
 
 struct KeyPress {
-  // GLFW's code of the character that the user's layout gives the key: a to z , . + - =. Other keys
-  // have the code of their position, also those that type letters of another alphabet.
+  // `key`: GLFW's code of the character (a to z , . + - =) that the key types in the user's layout.
+  // Keys without such a character have the code of their position, also those that type letters of
+  // another alphabet.
   int key = 0, mods = 0;
-  bool repeated = false;  // by a key held down
+  bool repeated = false;  // the key is held down
 };
 
 class Window {
  public:
-  // Panels and bars do not fit into a smaller window.
+  // A smaller window has no space for panels and bars.
   static constexpr int min_width = 640, min_height = 400;
-  // A window smaller than that is enlarged. Throws Error{Exit::failed} with the
-  // reason if no window can be opened.
+  // Opens a window of at least the minimum size. Throws Error{Exit::failed} with the reason if that
+  // is not possible.
   Window(int width, int height, float scale);
   ~Window();
   Window(const Window&) = delete;
@@ -36,20 +37,21 @@ class Window {
 
   bool should_close() const;
   void close();
-  void stay_open();  // after close()
-  // Sleeps until an event, at most this long.
+  void stay_open();  // cancels close()
+  // Sleeps until an event occurs, but no longer than this.
   void wait(double seconds);
   void poll();
   void swap();
   void title(const std::string& text);
 
-  std::array<int, 2> pixels() const;  // of the framebuffer
+  std::array<int, 2> pixels() const;  // size of the framebuffer
   bool minimised() const;
-  void resize(int width, int height);          // in screen coordinates, on some systems not pixels
-  bool has_size(int width, int height) const;  // that of resize()
+  // In screen coordinates, which on some systems are not pixels.
+  void resize(int width, int height);
+  bool has_size(int width, int height) const;  // compares with the size of resize()
   void minimise();
   void restore();
-  // Scale of everything drawn, relative to 96 dots per inch.
+  // The scale of everything that is drawn, relative to 96 dots per inch.
   float scale() const { return scale_; }
 
   // Begins a frame of Dear ImGui, of the framebuffer's size or the given one.
@@ -64,12 +66,12 @@ class Window {
   void on_scroll(double x, double y);
   void on_drop(std::vector<std::string> paths);
   void on_scale(float scale);
-  // For scripts: from now on the real mouse is ignored.
+  // Used by scripts: from now on the real mouse is ignored.
   void on_scripted_move(float x, float y);
 
-  // Keys since the last call, without those that a text field takes.
+  // The keys pressed since the last call, without those that a text field takes.
   std::vector<KeyPress> take_keys() { return std::exchange(keys_, {}); }
-  // By position. Also true for keys that a text field takes.
+  // Whether a key is down, by its position; also true for keys that a text field takes.
   bool is_down(int key) const { return down_.contains(key); }
   std::vector<std::string> take_drops() { return std::exchange(drops_, {}); }
   // Whether there was an event since the last call.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A checked block and the tables of a checked heap, all in device memory. The bytes that show a
-// wrong write are 16 bytes before the block (the canary of its head), a guard of 16 to 31 bytes
-// after it, and the poison of a freed block. Offsets are from the start of the block.
+// The parts of a checked heap in device memory: a checked block and the tables. Three groups of
+// bytes show a wrong write: 16 bytes before the block (the canary of its head), a guard of 16 to 31
+// bytes after it, and the poison of a freed block. Offsets are from the start of the block.
 #pragma once
 
 #include "simt/cxx20.hpp"  // first
@@ -32,33 +32,34 @@ enum class check_kind : std::uint32_t {
   foreign_pointer,   // the address is not in the heap
   no_block,          // the address is in the heap, but no block starts there
   write_after_free,  // a byte of a freed block was written
-  wrong_free,        // free of a block of aligned_alloc, or the reverse
+  wrong_free,        // a block of aligned_alloc was freed by free, or the reverse
   wrong_size,        // realloc with a size that the block does not have
-  overwritten_head   // the bytes that describe a block were overwritten; it cannot be freed
+  // The block's own bytes of administration were overwritten, so it cannot be freed.
+  overwritten_head
 };
 
 namespace detail {
 
-inline constexpr std::uint32_t found_by_check = ~0u;  // in place of a kernel
+inline constexpr std::uint32_t found_by_check = ~0u;  // stands for a kernel's number
 
-// A thread, and the call that it made.
+// The thread and the place of a call.
 struct Caller {
   simt::Index3 block, thread;
-  std::uint32_t kernel = 0;  // index of the name given to handle(), + 1; 0 = none
+  std::uint32_t kernel = 0;  // number of the name given to handle(), from 1; 0 = none
   call_site where;
 };
 
 struct CheckRecord {
   check_kind kind{};
   Caller caller;     // the thread that found the error
-  Caller allocated;  // the call that allocated the block; empty if there is no block
+  Caller allocated;  // the call that allocated the block; empty if no block is concerned
   std::uint64_t address = 0;
-  std::uint64_t bytes = 0;  // of the block
-  std::int64_t offset = 0;  // of the first wrong byte, from the block's start
+  std::uint64_t bytes = 0;  // size of the block
+  std::int64_t offset = 0;  // offset of the first wrong byte from the block's start
   std::uint64_t given = 0;  // wrong_size: the old size that was passed
 };
 
-// The block before one whose head was overwritten.
+// The block before a block whose head was overwritten.
 struct Neighbour {
   std::uint64_t address = 0;  // 0: none is known
   std::uint64_t bytes = 0;
@@ -76,10 +77,10 @@ struct check_report {
 
 namespace detail {
 
-// Names that handle() was given.
+// The names that were given to handle().
 using KernelNames = std::span<const std::string>;
 
-// The text in an array that need not have a 0.
+// The text in an array that may lack a terminating 0.
 template <std::size_t size>
 std::string bounded_text(const char (&text)[size]) {
   return {text, std::find(text, text + size, '\0')};
@@ -164,15 +165,15 @@ namespace heapwood::detail {
 // ---- blocks and tables -------------------------------------------------------------------------
 
 inline constexpr unsigned char guard_byte = 0xa5, poison_byte = 0xdb;
-// Larger blocks are poisoned at their beginning and end only.
+// In larger blocks only the beginning and the end are poisoned.
 inline constexpr std::size_t max_poison = 1024;
 
-// Bytes of the guard after a block of `bytes` bytes.
+// The number of bytes of the guard after a block of `bytes` bytes.
 HEAPWOOD_INLINE std::size_t guard_bytes(std::size_t bytes) {
   return alloc::padded(bytes) - bytes + alloc::granule;
 }
 
-// Index of the first of the bytes that is not `value`; `bytes` if there is none.
+// The index of the first byte that is not `value`; `bytes` if there is none.
 HEAPWOOD_INLINE std::size_t first_other(const unsigned char* data, std::size_t bytes,
                                         unsigned char value) {
   HEAPWOOD_ROLLED
@@ -182,7 +183,7 @@ HEAPWOOD_INLINE std::size_t first_other(const unsigned char* data, std::size_t b
   return bytes;
 }
 
-// Writes the guards of a block, canary included.
+// Writes the guards of a block, including the canary before it.
 HEAPWOOD_FN inline void write_guards(unsigned char* block, std::size_t bytes) {
   constexpr std::uint64_t word = 0x0101010101010101u * guard_byte;
   auto* const canary = reinterpret_cast<std::uint64_t*>(block - alloc::granule);
@@ -227,14 +228,14 @@ struct alignas(alloc::granule) CheckHead {
   std::uint64_t distance;  // bytes from the start of the allocator's block to the user's
   Caller allocated;
   std::uint32_t is_aligned;
-  std::uint32_t checksum;                           // of the members before it
+  std::uint32_t checksum;                           // of all earlier members
   alignas(alloc::granule) std::uint64_t canary[2];  // guard bytes
 
-  // The sum that the head of the block at `block` should have. It depends on the address, so a
-  // copy of another head does not count as intact. Each step is invertible, so a change of one
-  // word changes the 64-bit sum.
+  // The checksum of the head of the block at `block`. It depends on the address, so a copy of
+  // another head is not intact. Each step is invertible, so a change of one word changes the 64-bit
+  // sum.
   HEAPWOOD_FN std::uint32_t sum(std::uint64_t block) const {
-    constexpr std::uint64_t factor = 0x9e3779b97f4a7c15u;  // odd
+    constexpr std::uint64_t factor = 0x9e3779b97f4a7c15u;  // an odd number
     std::uint64_t sum = (block ^ is_aligned) * factor;
     const void* const words = __builtin_assume_aligned(this, alloc::granule);
     HEAPWOOD_ROLLED
@@ -251,12 +252,12 @@ static_assert(offsetof(CheckHead, is_aligned) % sizeof(std::uint64_t) == 0);
 static_assert(offsetof(CheckHead, checksum) + sizeof(std::uint32_t) == offsetof(CheckHead, canary),
               "the checksum covers every byte before it");
 
-// The sizes of a block, from an intact head.
+// The sizes of a block, read from an intact head.
 struct BlockSizes {
   std::size_t bytes = 0, distance = 0;
 };
 
-// In device memory.
+// The tables of a checked heap, in device memory.
 struct CheckTables {
   static constexpr std::uint32_t max_records = 64;
 
@@ -267,14 +268,14 @@ struct CheckTables {
   std::uint64_t* ring = nullptr;  // addresses of freed blocks; 0 = none
   std::uint32_t ring_mask = 0;
   std::uint64_t* ring_next = nullptr;
-  std::uint64_t* record_count = nullptr;  // errors, also those that were not kept
+  std::uint64_t* record_count = nullptr;  // number of errors, including those that were not kept
   std::uint64_t* bytes_in_use = nullptr;  // written by CountInUse
   CheckRecord* records = nullptr;
 
   // The number of words of a bitmap. A pool is a multiple of 256 bytes, so the last word may be
-  // half used.
+  // only half used.
   HEAPWOOD_INLINE std::size_t words() const { return (pool_bytes / alloc::granule + 31) / 32; }
-  // The bit of the granule at `address`, which is in the pool.
+  // The bitmap's word with the bit of the granule at `address`, which must be in the pool.
   HEAPWOOD_INLINE simt::atomic_ref<std::uint32_t> word(std::uint32_t* map,
                                                        std::uint64_t address) const {
     return simt::atomic_ref<std::uint32_t>(map[granule_of(address) / 32]);
@@ -291,9 +292,9 @@ struct CheckTables {
     return address - reinterpret_cast<std::uint64_t>(pool);
   }
 
-  // Reads the head of the block at `block`, an address that a bitmap or the ring has. False if the
-  // head was overwritten. The sizes are read once and compared with the pool: they stay inside it
-  // even if a thread writes to the head at the same time.
+  // Reads the head of the block at `block`, an address from a bitmap or the ring. Returns false if
+  // the head was overwritten. The sizes are read once and compared with the pool, so they stay
+  // inside it even if a thread writes to the head at the same time.
   HEAPWOOD_INLINE bool read_head(const CheckHead& head, std::uint64_t block,
                                  BlockSizes& sizes) const {
     sizes = {head.bytes, head.distance};

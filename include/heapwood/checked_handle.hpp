@@ -36,7 +36,7 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
  public:
   using allocator_type = A;
 
-  // A handle of no heap, to be assigned to.
+  // A handle of no heap, which can be assigned to.
   basic_checked_handle() = default;
   basic_checked_handle(const basic_heap_handle<A>& base, const detail::CheckTables& tables,
                        std::uint32_t kernel)
@@ -47,7 +47,7 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
   }
   HEAPWOOD_INLINE void deallocate(void* block) const { deallocate(block, 0); }
 
-  // A handle whose calls are reported with this place: h.at(HEAPWOOD_HERE).make<T>().
+  // A copy of the handle whose calls are reported with this place: h.at(HEAPWOOD_HERE).make<T>().
   HEAPWOOD_INLINE basic_checked_handle at(const call_site& where) const {
     basic_checked_handle copy = *this;
     copy.where_ = where;
@@ -62,14 +62,14 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
   HEAPWOOD_INLINE void* realloc(void* block, std::size_t old_bytes, std::size_t new_bytes) const {
     Sizes sizes;
     if (!is_in_use(block) || !read_head(block, sizes)) {
-      // An error that free() records.
+      // The old block is not valid: free() records that error.
       return Base::realloc(block, readable_bytes(block, old_bytes), new_bytes);
     }
     if (sizes.bytes != old_bytes)
       record(check_kind::wrong_size, block, head_of(block), 0, old_bytes);
     return Base::realloc(block, sizes.bytes, new_bytes);
   }
-  // The size given to realloc may be left out: a checked block has a header.
+  // realloc without the old size, which the header of a checked block has.
   HEAPWOOD_INLINE void* realloc(void* block, std::size_t new_bytes) const {
     Sizes sizes;
     if (is_in_use(block) && !read_head(block, sizes))
@@ -78,18 +78,19 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
   }
 
   HEAPWOOD_INLINE bool owns(const void* address) const { return heap_.owns(address); }
-  // Less than that of an ordinary heap of the same size by what a block costs.
+  // Smaller than in an ordinary heap of this size, by the bytes that checking adds to a block.
   HEAPWOOD_INLINE std::size_t max_request() const {
     const std::size_t max = heap_.max_request();
     return max > overhead ? (max - overhead) / alloc::granule * alloc::granule : 0;
   }
-  // What malloc was asked for; 0 if no block in use starts there or its head was overwritten.
+  // The size that was requested for a block; 0 if no block in use starts there or its head was
+  // overwritten.
   HEAPWOOD_INLINE std::size_t usable_size(const void* block) const {
     Sizes sizes;
     return is_in_use(block) && read_head(block, sizes) ? sizes.bytes : 0;
   }
 
-  // Checks a block in use. `block` is where it starts.
+  // Checks a block in use, which starts at `block`.
   HEAPWOOD_FN void check_in_use(void* block) const {
     Sizes sizes;
     if (read_head_or_record(block, sizes)) check_guards(block, sizes.bytes);
@@ -121,7 +122,7 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
   }
   HEAPWOOD_INLINE bool is_in_use(const void* block) const {
     return owns(block) && number(block) % alloc::granule == 0 &&
-           // relaxed: the caller has the address from the thread that allocated the block
+           // relaxed: the caller got the address from the thread that allocated the block
            (tables_.word(tables_.in_use, number(block)).load(simt::relaxed) &
             detail::CheckTables::bit_of(tables_.granule_of(number(block)))) != 0;
   }
@@ -134,7 +135,7 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
     if (!is_intact) record(check_kind::overwritten_head, block, nullptr);
     return is_intact;
   }
-  // At most `bytes`; fewer if they would end after the pool.
+  // `bytes`, or fewer if they would extend beyond the pool.
   HEAPWOOD_INLINE std::size_t readable_bytes(const void* block, std::size_t bytes) const {
     if (!owns(block)) return bytes;
     const std::size_t rest = tables_.pool_bytes - tables_.offset_of(number(block));
@@ -145,9 +146,9 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
                              std::uint32_t is_aligned) const {
     if constexpr (simt::this_thread_runs) {
       const std::size_t max = heap_.max_request();
-      // The allocator's blocks are aligned to the granule.
+      // Alignment needs no slack up to a granule, to which the allocator's blocks are aligned.
       const std::size_t slack = alignment > alloc::granule ? alignment : 0;
-      // Larger ones are refused before a sum of them could wrap.
+      // Larger requests are refused before a sum could overflow.
       const bool is_in_range = bytes <= max && slack <= max;
       const std::size_t all = is_in_range ? alloc::padded(bytes) + overhead + slack : 0;
       const bool may_fit = is_in_range && all <= max;
@@ -172,10 +173,10 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
       head->checksum = head->sum(address);
       detail::write_guards(user, bytes);
       const std::uint32_t bit = detail::CheckTables::bit_of(tables_.granule_of(address));
-      // relaxed: the bit of a block that is not in use yet.
+      // relaxed: the block is not in use yet, so no other thread needs this bit.
       tables_.word(tables_.freed, address).fetch_and(~bit, simt::relaxed);
-      // release: publishes the head to the host's checks and to a thread that frees the block
-      // although it has no right to.
+      // release: publishes the head to the host's checks, and to a thread that frees the block
+      // although it may not.
       tables_.word(tables_.in_use, address).fetch_or(bit, simt::release);
       return user;
     } else {
@@ -197,26 +198,26 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
       if (is_in_use(block)) {
         if (head->is_aligned != is_aligned && read_head(block, sizes))
           return record(check_kind::wrong_free, block, head);
-        // relaxed: the next operation publishes it. Before that one, so that of two threads that
-        // free a block at the same time the later one finds this bit set.
+        // relaxed: the next operation publishes this bit. It is set first, so that of two threads
+        // that free a block at the same time the later one finds it.
         freed.fetch_or(bit, simt::relaxed);
       }
-      // acq_rel: one thread frees the block; it has the head from the thread that allocated it.
+      // acq_rel: only one thread frees the block, and it sees the head as the allocating thread
+      // wrote it.
       if ((in_use.fetch_and(~bit, simt::acq_rel) & bit) == 0) {
         const bool twice = (freed.load(simt::relaxed) & bit) != 0;
         return record(twice ? check_kind::double_free : check_kind::no_block, block, nullptr);
       }
       if (!read_head_or_record(block, sizes)) return;
       check_guards(block, sizes.bytes);
-      // Poison the block and write its guards again: damage from here on was written after the
-      // free.
+      // Poison the block and write its guards again: damage found later was done after the free.
       auto* const user = static_cast<unsigned char*>(block);
       detail::write_guards(user, sizes.bytes);
       detail::fill_poison(user, sizes.bytes);
       // Keep it in the ring, and free the block that it replaces there.
       if (!is_kept(sizes.bytes)) return give_back(block, sizes);
       using Word = simt::atomic_ref<std::uint64_t>;
-      // relaxed: an index in the ring.
+      // relaxed: an index in the ring orders nothing.
       const std::uint64_t index = Word(*tables_.ring_next).fetch_add(1, simt::relaxed);
       // acq_rel: hands the block over to the thread that takes it out of the ring.
       const std::uint64_t old =
@@ -254,7 +255,7 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
     HEAPWOOD_ROLLED
     for (std::uint32_t i = 0; i <= tables_.ring_mask; ++i) {
       simt::atomic_ref<std::uint64_t> word(tables_.ring[i]);
-      // relaxed: a hint. acq_rel: as in deallocate().
+      // relaxed: a hint. acq_rel: takes the block over from the thread that put it into the ring.
       if (word.load(simt::relaxed) == 0) continue;
       const std::uint64_t old = word.exchange(0, simt::acq_rel);
       if (old != 0) leave_ring(reinterpret_cast<void*>(old));
@@ -263,7 +264,7 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
 
   HEAPWOOD_FN void record(check_kind kind, const void* block, const Head* head,
                           std::int64_t offset = 0, std::uint64_t given = 0) const {
-    // relaxed: an index; the host reads the records when no kernel runs.
+    // relaxed: the host reads the records when no kernel runs.
     const std::uint64_t index =
         simt::atomic_ref<std::uint64_t>(*tables_.record_count).fetch_add(1, simt::relaxed);
     if (index >= detail::CheckTables::max_records) return;

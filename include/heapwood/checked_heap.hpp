@@ -37,8 +37,8 @@
 
 namespace heapwood {
 
-// What the host asks of a checked heap while no kernel uses it: loops over the bitmaps and the
-// ring, and blocks by address.
+// The host's operations on a checked heap while no kernel uses it: loops over the bitmaps and the
+// ring, and look-ups of blocks by address.
 namespace detail {
 
 // Calls `visit` with the addresses of the blocks whose bits are set in word i of a bitmap.
@@ -66,7 +66,7 @@ struct CheckFreed {
     if (block != 0) handle.check_freed(reinterpret_cast<void*>(block));
   }
 };
-// Without blocks whose head was overwritten.
+// Sums the sizes of blocks in use, except for those whose head was overwritten.
 struct CountInUse {
   CheckTables tables;
   HEAPWOOD_FN void operator()(std::size_t i) const {
@@ -76,7 +76,7 @@ struct CountInUse {
       if (tables.read_head(reinterpret_cast<const CheckHead*>(block)[-1], block, sizes))
         bytes += sizes.bytes;
     });
-    // relaxed: a sum, read after the loop.
+    // relaxed: the sum is read after the loop.
     if (bytes != 0)
       simt::atomic_ref<std::uint64_t>(*tables.bytes_in_use).fetch_add(bytes, simt::relaxed);
   }
@@ -89,7 +89,7 @@ inline std::vector<std::uint32_t> download_in_use(const simt::StreamDevice& devi
   return words;
 }
 
-// Copies the head of the block at `block` to the host. False if it was overwritten.
+// Copies the head of the block at `block` to the host. Returns false if it was overwritten.
 inline bool download_head(const simt::StreamDevice& device, const CheckTables& tables,
                           std::uint64_t block, CheckHead& head) {
   device.download(&head, reinterpret_cast<const CheckHead*>(block) - 1, sizeof(head));
@@ -97,8 +97,8 @@ inline bool download_head(const simt::StreamDevice& device, const CheckTables& t
   return tables.read_head(head, block, sizes);
 }
 
-// Finds the block before another, which may be the one that was written past its end: in use,
-// or freed and still in the ring.
+// Finds the block before another one, because the other may have been damaged by a write past its
+// end. That block is in use, or freed and still in the ring.
 class Neighbours {
  public:
   Neighbours(const simt::StreamDevice& device, const CheckTables& tables)
@@ -161,7 +161,7 @@ class basic_checked_heap {
                               heap_options options = {})
       : basic_checked_heap(basic_heap<A>(memory, stream, options), stream) {}
 
-  // The handle for kernels. Copies are equivalent and stay valid until the heap is destroyed, also
+  // The handle for kernels. Copies are equivalent and stay valid until the heap is destroyed, even
   // after reset().
   handle_type handle() const { return {heap_.handle(), tables_, 0}; }
   // `kernel` appears in messages about calls through this handle.
@@ -177,7 +177,7 @@ class basic_checked_heap {
   // in which they were found, then those that it found itself. A damaged block is found again by
   // each call until it is freed, but takes the place of no other error.
   std::vector<check_report> check() const { return find_errors().reports; }
-  // Prints the errors, one line each; returns their number, with those that were not kept.
+  // Prints the errors, one line each. Returns their number, including those that were not kept.
   std::size_t report(std::FILE* to = stderr) const {
     const Errors errors = find_errors();
     if (to != nullptr) {
@@ -208,8 +208,8 @@ class basic_checked_heap {
     heap_.reset(stream);
     clear(simt::StreamDevice(device_.index, stream));
   }
-  // Semantics: basic_heap. stats() counts the head and guard of a block as bytes of it, and freed
-  // blocks in the ring as used.
+  // Statistics as in basic_heap. The head and the guard of a block count as bytes of it, and freed
+  // blocks in the ring count as used.
   heap_stats stats() const {
     heap_stats stats = heap_.stats();
     stats.max_request = max_request();
@@ -228,7 +228,7 @@ class basic_checked_heap {
 
   struct Errors {
     std::vector<check_report> reports;
-    std::size_t lost = 0;  // errors that were found and not kept
+    std::size_t lost = 0;  // number of errors that were found and not kept
   };
 
   basic_checked_heap(basic_heap<A>&& heap_of_blocks, stream_handle stream)
@@ -258,7 +258,7 @@ class basic_checked_heap {
     device.synchronize();
   }
 
-  // Whether another heap has taken the memory of this one, with the tables.
+  // Whether this heap was moved from, so that another one has its memory and tables.
   bool has_moved() const { return memory_.data() == nullptr; }
 
   void clear(const simt::StreamDevice& device) {
@@ -327,7 +327,8 @@ class basic_checked_heap {
   simt::StreamDevice device_;
   simt::StreamMemory memory_;
   detail::CheckTables tables_;
-  detail::CheckTables scan_tables_;  // the same, with records of their own for check()
+  // The heap's tables, but with records of their own, for check().
+  detail::CheckTables scan_tables_;
   std::vector<std::string> kernels_;
 };
 

@@ -35,7 +35,7 @@ inline namespace HEAPWOOD_TARGET {
 namespace device_heap {
 
 #if defined(__CUDACC_RTC__)
-// The host writes the handle to the module's variable of this name (cuModuleGetGlobal).
+// NVRTC: the host writes the handle to the module's variable of this name (cuModuleGetGlobal).
 using handle_type = heap_handle;
 extern "C" {
 __constant__ handle_type heapwood_device_heap;
@@ -50,14 +50,14 @@ using handle_type = heap_type::handle_type;
 #elif defined(__CUDACC_RDC__)
 inline __constant__ handle_type selected;
 #elif defined(__CUDACC__)
-// Without -rdc=true each source has device code of its own, and so a variable of its own.
+// Without -rdc=true each source file has device code, and so a variable, of its own.
 static __constant__ handle_type selected;
 #else
 inline handle_type selected;
 #endif
 
 #if defined(__CUDACC__) && !defined(__CUDACC_RTC__)
-// The functions that copy a handle to `selected`, one per source file.
+// For each source file the function that copies a handle to its `selected`.
 template <class Handle>
 std::vector<void (*)(const Handle&, stream_handle)>& all_sources() {
   static std::vector<void (*)(const Handle&, stream_handle)> all;
@@ -75,8 +75,8 @@ static void select_here(const handle_type& handle, stream_handle stream) {
 #if defined(__CUDA_ARCH__) || !defined(__CUDACC__)
 HEAPWOOD_INLINE bool is_selected() { return selected.max_request() != 0; }
 
-// Blocks in device code; others are CUDA's. nullptr also for a block with a larger alignment than
-// CUDA's.
+// Allocates a block in device code: from the selected heap or, if there is none, from CUDA. CUDA's
+// blocks are aligned to 16, so nullptr for a larger alignment.
 HEAPWOOD_FN inline void* allocate(std::size_t bytes, std::size_t alignment) {
   if (!is_selected()) return alignment <= alloc::granule ? ::malloc(bytes) : nullptr;
   return alignment <= alloc::granule ? selected.malloc(bytes)
@@ -88,7 +88,7 @@ HEAPWOOD_FN inline void deallocate(void* block, std::size_t alignment) {
 }
 #endif
 
-// Whether this call is one of the device.
+// Whether this call counts as one in device code.
 HEAPWOOD_INLINE bool is_device_call() {
 #if defined(__CUDA_ARCH__)
   return true;
@@ -102,7 +102,7 @@ HEAPWOOD_INLINE bool is_device_call() {
 }  // namespace device_heap
 
 #if !defined(__CUDACC_RTC__)
-// Selects the heap for later kernels, in the order of the stream. A handle of no heap, {}, selects
+// Selects the heap for later kernels, in the order of the stream. An empty handle, {}, selects
 // none.
 inline void set_device_heap(const device_heap::handle_type& handle,
                             [[maybe_unused]] stream_handle stream = {}) {

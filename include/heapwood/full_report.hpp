@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What a heap says when it was full, also after a fault in a kernel, which makes all memory of the
-// GPU unreadable: the counts of refused requests are then in host memory that the GPU writes to.
+// The report that a heap was full, which is printed even after a fault in a kernel. Such a fault
+// makes all memory of the GPU unreadable, so the counts of refused requests are in host memory to
+// which the GPU writes.
 #pragma once
 
 #include "simt/config.hpp"  // first
@@ -19,21 +20,21 @@
 
 namespace heapwood::detail {
 
-// "3,201"
+// A number with commas: "3,201".
 inline std::string grouped(std::uint64_t number) {
   std::string digits = std::to_string(number);
   for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, 1, ',');
   return digits;
 }
-// "128 MiB", "1,000 bytes": in the largest unit that leaves no remainder.
+// A size in the largest unit that leaves no remainder: "128 MiB", "1,000 bytes".
 inline std::string size_text(std::uint64_t bytes) {
   const char* const units[] = {" bytes", " KiB", " MiB", " GiB"};
   unsigned unit = 0;
   for (; unit < 3 && bytes != 0 && bytes % 1024 == 0; ++unit) bytes /= 1024;
   return grouped(bytes) + units[unit];
 }
-// "the heap of 128 MiB was full: 3,201 requests refused, the first of 144 bytes"; empty if none
-// was refused.
+// Returns "the heap of 128 MiB was full: 3,201 requests refused, the first of 144 bytes"; empty if
+// none was refused.
 inline std::string full_text(const HeapState& counts, std::size_t heap_bytes) {
   const std::uint64_t refused = counts.full + counts.too_large;
   if (refused == 0) return {};
@@ -48,8 +49,8 @@ inline std::string full_text(const HeapState& counts, std::size_t heap_bytes) {
 
 inline namespace HEAPWOOD_TARGET {
 
-// The counts of one heap in host memory. Prints them when it is destroyed, or when the program
-// ends by exit() and the heap still exists.
+// The counts of one heap in host memory. Prints them in its destructor, or when the program ends by
+// exit() and the heap still exists.
 class FullReport {
  public:
   FullReport(const simt::StreamDevice& device, std::size_t heap_bytes)
@@ -70,12 +71,13 @@ class FullReport {
   }
   FullReport(FullReport&&) = delete;
 
-  // Where the device counts; nullptr if it cannot write to host memory.
+  // Address at which the device counts; nullptr if it cannot write to host memory.
   HeapState* on_device() const { return static_cast<HeapState*>(memory_.on_device()); }
   HeapState counts() const { return *static_cast<const HeapState*>(memory_.on_host()); }
 
  private:
-  // Never destroyed: heaps may be destroyed after any static object.
+  // All reports that exist. Never destroyed, because heaps may be destroyed after any static
+  // object.
   struct Living {
     std::mutex mutex;
     std::vector<const FullReport*> reports;

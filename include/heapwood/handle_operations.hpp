@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What heaps share: the functions that every handle derives from its own malloc and free, the
+// Code that heaps share: the functions that every handle derives from its own malloc and free, the
 // place of a call (HEAPWOOD_HERE), device_scope, and functions for blocks and sizes.
 #pragma once
 
@@ -15,13 +15,13 @@
 #include "alloc/allocator.hpp"
 #include "simt/this_thread.hpp"
 
-// The place of a call, for the messages of a checked heap. Other heaps ignore it.
+// The place of a call, which a checked heap names in its messages. Other heaps ignore it.
 #define HEAPWOOD_HERE (::heapwood::call_site(__FILE__, __func__, __LINE__))
 
 namespace heapwood {
 
-// The text is part of the object, because the host cannot read a pointer to a string of the
-// device.
+// A place of a call. The text is part of the object, because the host cannot read a pointer to a
+// string of the device.
 struct call_site {
   static constexpr std::size_t max_file = 28, max_function = 28;
 
@@ -53,7 +53,7 @@ struct HEAPWOOD_MAY_ALIAS alignas(alloc::granule) Granule {
 };
 using AnyPointer HEAPWOOD_MAY_ALIAS = void*;
 
-// The result, or the maximum if it does not fit: a size that no heap serves.
+// a + b, or the maximum if that does not fit: no heap serves so large a size.
 HEAPWOOD_INLINE constexpr std::size_t add_sizes(std::size_t a, std::size_t b) {
   return a > ~std::size_t{0} - b ? ~std::size_t{0} : a + b;
 }
@@ -61,7 +61,7 @@ HEAPWOOD_INLINE constexpr std::size_t multiply_sizes(std::size_t count, std::siz
   return size != 0 && count > ~std::size_t{0} / size ? ~std::size_t{0} : count * size;
 }
 
-// Clears exactly `bytes` bytes: the bytes after them may be guards of a checked heap.
+// Clears exactly `bytes` bytes, because the bytes after them may be guards of a checked heap.
 HEAPWOOD_INLINE void clear_block(void* block, std::size_t bytes) {
   const std::size_t granules = bytes / sizeof(Granule);
   HEAPWOOD_ROLLED
@@ -80,11 +80,11 @@ HEAPWOOD_INLINE void copy_block(void* to, const void* from, std::size_t bytes) {
     static_cast<unsigned char*>(to)[i] = static_cast<const unsigned char*>(from)[i];
 }
 
-// An aligned block inside a larger block of malloc. The address of the outer block is stored just
+// An aligned block inside a larger block from malloc. The address of the outer block is stored just
 // before the inner one.
 class AlignedRequest {
  public:
-  // `alignment` is a power of two.
+  // `alignment` must be a power of two.
   HEAPWOOD_INLINE AlignedRequest(std::size_t alignment, std::size_t bytes)
       : alignment_(alignment < alloc::granule ? alloc::granule : alignment), bytes_(bytes) {}
   HEAPWOOD_INLINE std::size_t bytes() const {
@@ -114,7 +114,7 @@ class AlignedRequest {
   std::abort();
 }
 #else
-__device__ void called_on_host(const char* function);  // no call: there is no host code
+__device__ void called_on_host(const char* function);  // declared only: there is no host code
 #endif
 
 }  // namespace detail
@@ -139,8 +139,8 @@ class device_scope {
 };
 #endif
 
-// A base class of the handle of a heap. `Handle` derives from it and has allocate(bytes) and
-// deallocate(block). Call malloc and free instead: they are the same.
+// A base class of heap handles. `Handle` derives from it and defines allocate(bytes) and
+// deallocate(block); users call malloc and free, which do the same.
 template <class Handle>
 class handle_operations {
  public:
@@ -150,7 +150,7 @@ class handle_operations {
   // Frees a block of malloc, calloc, realloc or warp_malloc; nullptr is a no-op.
   HEAPWOOD_INLINE void free(void* block) const { self().deallocate(block); }
 
-  // The place of the call (HEAPWOOD_HERE) is for checked heaps; others ignore it.
+  // Variants with the place of the call (HEAPWOOD_HERE), for checked heaps; other heaps ignore it.
   HEAPWOOD_INLINE void* malloc(std::size_t bytes, const call_site& where) const {
     return self().at(where).allocate(bytes);
   }
@@ -159,7 +159,7 @@ class handle_operations {
   }
   HEAPWOOD_INLINE const Handle& at(const call_site&) const { return self(); }
 
-  // count * size bytes, set to 0 by the calling thread.
+  // Allocates count * size bytes, which the calling thread sets to 0.
   HEAPWOOD_INLINE void* calloc(std::size_t count, std::size_t size) const {
     const std::size_t bytes = detail::multiply_sizes(count, size);
     void* const block = self().allocate(bytes);
@@ -176,16 +176,16 @@ class handle_operations {
     self().deallocate(block);
     return moved;
   }
-  // Without the old size, of an allocator that knows it (usable_size): keeps the block if it has
-  // new_bytes bytes and at most half of it becomes free.
+  // realloc without the old size, for allocators that know it (usable_size). Keeps the block if it
+  // has new_bytes bytes and at most half of it becomes free.
   HEAPWOOD_INLINE void* realloc(void* block, std::size_t new_bytes) const {
     const std::size_t usable = block == nullptr ? 0 : self().usable_size(block);
     if (new_bytes <= usable && new_bytes >= usable / 2) return block;
     return realloc(block, usable, new_bytes);
   }
 
-  // A block aligned to a power of two, to be freed by aligned_free only. Takes alignment + 16
-  // bytes more than malloc.
+  // Allocates a block aligned to a power of two, which only aligned_free may free. Takes alignment
+  // + 16 bytes more than malloc.
   HEAPWOOD_INLINE void* aligned_alloc(std::size_t alignment, std::size_t bytes) const {
     const detail::AlignedRequest request(alignment, bytes);
     return request.align(self().allocate(request.bytes()));
@@ -210,8 +210,8 @@ class handle_operations {
     guard.block = nullptr;
     return object;
   }
-  // Destroys and frees an object of make<T>; nullptr is a no-op. Not through a pointer to a base
-  // class.
+  // Destroys and frees an object of make<T>; nullptr is a no-op. T must be the object's own type,
+  // not a base class.
   template <class T>
   HEAPWOOD_INLINE void destroy(T* object) const {
     if (object == nullptr) return;
@@ -219,8 +219,9 @@ class handle_operations {
     free_object<T>(const_cast<std::remove_cv_t<T>*>(object));
   }
 
-  // One block for all 32 threads of the warp, which must call together with the same size; all
-  // receive its address. One request instead of 32. On CPU threads a warp is one thread.
+  // Allocates one block for all 32 threads of the warp, which must call this together with the same
+  // size; all receive its address. That is one request instead of 32. On CPU threads a warp is one
+  // thread.
   HEAPWOOD_INLINE void* warp_malloc(std::size_t bytes) const {
     if constexpr (simt::this_thread_runs) {
       const simt::ThisThread thread;
@@ -233,7 +234,7 @@ class handle_operations {
       detail::called_on_host("warp_malloc");
     }
   }
-  // Frees such a block after all threads of the warp have called.
+  // Frees a block of warp_malloc after all threads of the warp have called this.
   HEAPWOOD_INLINE void warp_free(void* block) const {
     if constexpr (simt::this_thread_runs) {
       const simt::ThisThread thread;
@@ -244,7 +245,7 @@ class handle_operations {
     }
   }
 
-  // What calls of members are where malloc.hpp renames the functions.
+  // Calls of the members end here where malloc.hpp renames malloc and free by macros.
   template <class... Args>
   HEAPWOOD_INLINE void* heapwood_malloc(const Args&... args) const {
     return self().malloc(args...);
@@ -271,7 +272,7 @@ class handle_operations {
       self().aligned_free(object);
     }
   }
-  // Frees the block if the constructor throws.
+  // Frees the block in its destructor if the constructor of T has thrown.
   template <class T>
   struct FreeUnlessMade {
     const handle_operations& operations;

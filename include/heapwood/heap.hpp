@@ -38,24 +38,24 @@
 
 namespace heapwood {
 
-// What a heap reports to the host.
+// Statistics of a heap, for the host.
 struct heap_stats {
-  std::size_t bytes = 0;        // of the pool: used + free + held + metadata
-  std::size_t max_request = 0;  // larger requests are never served, even by an empty heap
+  std::size_t bytes = 0;        // size of the pool: used + free + held + metadata
+  std::size_t max_request = 0;  // larger requests are never served, not even by an empty heap
 
   // Refused requests since the heap was created or reset, and the size of the first of them, which
   // for aligned_alloc includes the alignment + 16 bytes.
-  std::uint64_t full = 0;       // there was no free region of that size
-  std::uint64_t too_large = 0;  // larger than max_request
+  std::uint64_t full = 0;       // refused because there was no free region of that size
+  std::uint64_t too_large = 0;  // refused because they were larger than max_request
   std::size_t first_refused_bytes = 0;
 
-  // The pool's regions, unless blocks lie outside the pool (CudaMalloc).
+  // Whether the following is known: not if blocks lie outside the pool (CudaMalloc).
   bool has_regions = true;
-  std::size_t used = 0;  // bytes in blocks, padding included
+  std::size_t used = 0;  // bytes in blocks, including padding
   std::size_t used_regions = 0;
   union {
     std::size_t free = 0;
-    std::size_t heapwood_free;  // the same, where malloc.hpp renames it
+    std::size_t heapwood_free;  // `free`, where malloc.hpp renames it by a macro
   };
   std::size_t held = 0;      // freed, but not reusable until neighbouring blocks are freed
   std::size_t metadata = 0;  // the allocator's tables
@@ -94,9 +94,9 @@ using stream_handle = simt::StreamHandle;
 
 struct heap_options {
   alloc::AllocatorOptions allocator{};
-  // If requests were refused, the destructor prints one line, also after a fault in a kernel, and
-  // so does the end of the program by exit(). Refused requests are counted in host memory then,
-  // which takes them longer. On by default in debug builds.
+  // If requests were refused, the destructor prints one line, even after a fault in a kernel; so
+  // does the end of the program by exit(). Refused requests are then counted in host memory, which
+  // takes them longer. On by default in debug builds.
 #if defined(NDEBUG)
   bool report_full = false;
 #else
@@ -121,8 +121,8 @@ class basic_heap {
     initialize(stream);
   }
 #if defined(__cpp_lib_span)
-  // Uses memory of the current device that outlives the heap: 256 bytes for the heap's state, up
-  // to 510 for alignment to 256 bytes, the rest for the pool.
+  // Uses memory of the current device that outlives the heap. Of it, 256 bytes are for the heap's
+  // state and up to 510 for alignment to 256 bytes; the rest is the pool.
   explicit basic_heap(std::span<std::byte> memory, stream_handle stream = {},
                       heap_options options = {})
       : device_(simt::StreamDevice::current()), options_(options) {
@@ -138,7 +138,7 @@ class basic_heap {
   }
 #endif
   // A heap that was moved from has no memory: its sizes and stats() are 0, its handle() throws. It
-  // can be assigned to.
+  // may be assigned to.
   basic_heap(basic_heap&& other) noexcept { swap(other); }
   basic_heap& operator=(basic_heap&& other) noexcept {
     basic_heap(std::move(other)).swap(*this);
@@ -150,11 +150,11 @@ class basic_heap {
     try {
       device_.synchronize_device();
       alloc::release_pool<A>(pool_, device_);
-    } catch (const Error&) {  // the device has failed: there is nothing to wait for
+    } catch (const Error&) {  // the device has failed, so there is nothing to wait for
     }
   }
 
-  // The handle for kernels. Copies are equivalent and stay valid until the heap is destroyed, also
+  // The handle for kernels. Copies are equivalent and stay valid until the heap is destroyed, even
   // after reset().
   handle_type handle() const {
     if (pool_.base == nullptr)
@@ -162,8 +162,8 @@ class basic_heap {
     return {allocator_, pool_, counts(), max_request_};
   }
 
-  // Frees everything at once, in the order of the stream; may be captured into a CUDA graph. No
-  // kernel may use the heap at the same time.
+  // Frees everything, in the order of the stream; may be captured into a CUDA graph. No kernel may
+  // use the heap at the same time.
   void reset(stream_handle stream = {}) {
     if (pool_.base == nullptr) return;
     const simt::StreamDevice device(device_.index, stream);
@@ -172,7 +172,7 @@ class basic_heap {
   }
 
   // Waits for the device and reads the state of the pool. After a fault in a kernel it throws
-  // Error, which says whether the heap was full if heap_options::report_full is set.
+  // Error; if heap_options::report_full is set, the message says whether the heap was full.
   heap_stats stats() const {
     heap_stats stats;
     stats.has_regions = A::traits.in_pool;
@@ -188,7 +188,7 @@ class basic_heap {
   }
 
   // Waits for the device and prints one line if memory is still in use. Returns the bytes in use,
-  // padding included; 0 if the allocator's blocks lie outside the pool (CudaMalloc). A checked
+  // including padding; 0 if the allocator's blocks lie outside the pool (CudaMalloc). A checked
   // heap lists the blocks.
   std::size_t report_leaks(std::FILE* to = stderr) const {
     const heap_stats now = stats();
@@ -200,8 +200,8 @@ class basic_heap {
   }
 
   std::size_t bytes() const { return pool_.bytes; }
-  // Requests of more bytes are never served, even by an empty heap. If blocks lie outside the pool
-  // (CudaMalloc), it is the pool's size, of which the allocator serves a little less.
+  // Larger requests are never served, not even by an empty heap. If blocks lie outside the pool
+  // (CudaMalloc), this is the pool's size, and the allocator serves a little less.
   std::size_t max_request() const { return max_request_; }
 #if defined(__cpp_lib_span)
   std::span<std::byte> memory() const { return {pool_.base, pool_.bytes}; }
@@ -259,7 +259,7 @@ class basic_heap {
 
   simt::StreamDevice device_{0};
   heap_options options_{};
-  simt::StreamMemory memory_;  // none if the memory is the user's
+  simt::StreamMemory memory_;  // empty if the memory is the user's
   std::unique_ptr<detail::FullReport> report_;
   alloc::Pool pool_{};
   A allocator_{};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // basic_heap_handle<A>: the heap as kernels use it. Trivially copyable; pass it by value. Any
-// threads may call the functions at the same time, unless a comment says otherwise. NVRTC compiles
-// this header, malloc.hpp and device_heap.hpp.
+// threads may call the functions at the same time, unless a comment says otherwise. NVRTC can
+// compile this header, malloc.hpp and device_heap.hpp.
 #pragma once
 
 #include <cstddef>
@@ -17,10 +17,11 @@ namespace heapwood {
 
 namespace detail {
 
-// Precedes the pool in device memory; with heap_options::report_full, in host memory.
+// Counts of a heap. They precede the pool in device memory or, with heap_options::report_full, are
+// in host memory.
 struct HeapState {
-  std::uint64_t full, too_large;  // refused requests
-  std::uint64_t first_refused;    // bytes; 0 = none, so a request of 0 bytes counts as 1
+  std::uint64_t full, too_large;  // numbers of refused requests
+  std::uint64_t first_refused;    // size in bytes, at least 1; 0 = none was refused
 };
 
 }  // namespace detail
@@ -32,7 +33,7 @@ class basic_heap_handle : public handle_operations<basic_heap_handle<A>> {
  public:
   using allocator_type = A;
 
-  // A handle of no heap, to be assigned to.
+  // A handle of no heap, which can be assigned to.
   basic_heap_handle() = default;
   HEAPWOOD_FN basic_heap_handle(const A& allocator, alloc::Pool pool, detail::HeapState* state,
                                 std::size_t max_request)
@@ -59,9 +60,11 @@ class basic_heap_handle : public handle_operations<basic_heap_handle<A>> {
     return static_cast<std::size_t>(static_cast<const std::byte*>(address) - pool_.base) <
            pool_.bytes;
   }
-  // Requests of more bytes are never served, even by an empty heap: tells "too large" from "full".
+  // Larger requests are never served, not even by an empty heap. Tells a request that is too large
+  // from a heap that is full.
   HEAPWOOD_INLINE std::size_t max_request() const { return max_request_; }
-  // Bytes that the owner of the block may use. Only with allocators that know the size of a block.
+  // The bytes that the owner of the block may use. Only for allocators that know the size of a
+  // block.
   HEAPWOOD_INLINE std::size_t usable_size(const void* block) const {
     return allocator_.usable_size(block);
   }
@@ -69,8 +72,8 @@ class basic_heap_handle : public handle_operations<basic_heap_handle<A>> {
   HEAPWOOD_INLINE const A& allocator() const { return allocator_; }
   HEAPWOOD_INLINE alloc::Pool pool() const { return pool_; }
 
-  // For heaps on top of this one. The two parts of malloc: a request that is not counted if it is
-  // refused, and counting it.
+  // The two parts of malloc, for heaps built on this one: a request that is not counted if it is
+  // refused, and counting a refusal.
   HEAPWOOD_INLINE void* try_allocate(std::size_t bytes) const {
     if constexpr (simt::this_thread_runs) {
       simt::ThisThread thread;
@@ -83,14 +86,14 @@ class basic_heap_handle : public handle_operations<basic_heap_handle<A>> {
   HEAPWOOD_INLINE void count_refusal(std::size_t bytes) const {
     count_refusal_slow(state_, bytes, max_request_);
   }
-  // For heaps that add to a request, such as checked_heap. may_fit: an empty heap could serve the
-  // request with what was added.
+  // Counts a refusal, for heaps that add bytes to a request, such as checked_heap. may_fit: an
+  // empty heap could serve the request with what was added.
   HEAPWOOD_INLINE void count_refusal(std::size_t bytes, bool may_fit) const {
     count_refusal_slow(state_, bytes == 0 ? 1 : bytes, may_fit ? max_request_ : 0);
   }
 
  private:
-  // Not inlined: it would cost the caller registers.
+  // Not inlined, because it would cost the caller registers.
   static HEAPWOOD_OUTLINE void count_refusal_slow(detail::HeapState* state, std::size_t bytes,
                                                   std::size_t max_request) {
     using Count = simt::system_atomic_ref<std::uint64_t>;

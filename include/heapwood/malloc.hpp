@@ -28,7 +28,8 @@
 #endif
 
 #if defined(__CUDACC__) && !defined(__CUDACC_RTC__)
-// The limit of CUDA's heap is the size of the heap that takes its place. Others are CUDA's.
+// The limit of CUDA's heap becomes the size of the heap that replaces it. Other limits are passed
+// to CUDA.
 inline cudaError_t heapwood_set_limit(cudaLimit limit, std::size_t value) {
   if (limit != cudaLimitMallocHeapSize) return cudaDeviceSetLimit(limit, value);
   static std::unique_ptr<heapwood::device_heap::heap_type> heap;
@@ -47,7 +48,7 @@ inline cudaError_t heapwood_set_limit(cudaLimit limit, std::size_t value) {
 
 #if defined(__CUDA_ARCH__) || !defined(__CUDACC__)
 
-// Inline: each source file defines these functions, and the linker keeps one of each.
+// Inline, because each source file defines these functions, and the linker must keep one of each.
 #if defined(__CUDACC__)
 #define HEAPWOOD_REPLACEMENT extern "C" inline __host__ __device__
 #else
@@ -69,8 +70,7 @@ HEAPWOOD_REPLACEMENT void* heapwood_calloc(size_t count, size_t size) noexcept {
   return block;
 }
 #undef HEAPWOOD_REPLACEMENT
-// A template, so that only a program that calls it needs a heap that knows the sizes of its
-// blocks.
+// A template, so that only programs that call it need a heap that knows the sizes of its blocks.
 template <class Handle = heapwood::device_heap::handle_type>
 HEAPWOOD_FN void* heapwood_realloc(void* block, size_t bytes) noexcept {
   const Handle& heap = heapwood::device_heap::selected;

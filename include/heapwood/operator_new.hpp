@@ -27,7 +27,7 @@
 
 namespace heapwood {
 
-// In place of std::nothrow, which device code cannot name.
+// Replaces std::nothrow, which device code cannot name.
 struct or_null_t {};
 inline constexpr or_null_t or_null{};
 
@@ -37,11 +37,11 @@ namespace operator_new {
 
 inline void* allocate_on_host(std::size_t bytes, std::size_t alignment) noexcept {
   if (alignment <= alignof(std::max_align_t)) return std::malloc(bytes == 0 ? 1 : bytes);
-  if (bytes > ~std::size_t{0} - alignment) return nullptr;  // rounded up it would wrap
+  if (bytes > ~std::size_t{0} - alignment) return nullptr;  // would overflow when rounded up
   return std::aligned_alloc(alignment, alloc::round_up(bytes == 0 ? 1 : bytes, alignment));
 }
 // Calls the new handler until there is memory. Throws what the handler throws, or bad_alloc if
-// there is no handler.
+// there is none.
 inline void* new_block_on_host(std::size_t bytes, std::size_t alignment) {
   for (;;) {
     void* const block = allocate_on_host(bytes, alignment);
@@ -51,7 +51,7 @@ inline void* new_block_on_host(std::size_t bytes, std::size_t alignment) {
     handler();
   }
 }
-// Plain new: on the host it throws if there is no memory.
+// Plain new, which throws on the host if there is no memory.
 HEAPWOOD_FN inline void* new_block_or_throw(std::size_t bytes, std::size_t alignment) {
 #if defined(__CUDA_ARCH__) || !defined(__CUDACC__)
   if (device_heap::is_device_call()) return device_heap::allocate(bytes, alignment);
@@ -70,8 +70,7 @@ HEAPWOOD_FN inline void delete_block(void* block, [[maybe_unused]] std::size_t a
 #endif
 }
 
-// The forms for nothrow and or_null. On the host they call the plain form, which may be the
-// program's own.
+// new with nothrow or or_null. On the host they call plain new, which may be the program's own.
 inline void* plain_new_on_host(std::size_t bytes, std::size_t alignment, bool is_array) {
   if (alignment == 1) return is_array ? ::operator new[](bytes) : ::operator new(bytes);
   const std::align_val_t a{alignment};
@@ -114,7 +113,7 @@ HEAPWOOD_FN inline void delete_block_or_null(void* block, std::size_t alignment,
 // Whether `new` in device code calls the operators of this header.
 inline bool is_replaced() {
   const device_scope device;
-  // volatile: null if the heap is full, which compilers do not expect of this operator.
+  // volatile: the result is null if the heap is full, which compilers assume is impossible.
   void* volatile const block = ::operator new(1);
   void* const result = block;
   const bool is_of_heap = result == nullptr || device_heap::selected.owns(result);
@@ -125,7 +124,8 @@ inline bool is_replaced() {
 
 }  // namespace operator_new
 
-// set_device_heap. On CPU threads, throws Error if `new` is not that of this header.
+// Does what set_device_heap does. On CPU threads also throws Error if `new` is not that of this
+// header.
 inline void use_for_new(const device_heap::handle_type& handle, stream_handle stream = {}) {
   set_device_heap(handle, stream);
 #if !defined(__CUDACC__)
@@ -143,8 +143,8 @@ inline void use_for_new(const device_heap::heap_type& heap, stream_handle stream
 }  // namespace HEAPWOOD_TARGET
 }  // namespace heapwood
 
-// new (tag) T: nullptr if there is no memory. The forms of delete are called if the constructor
-// throws, which it cannot on a GPU. `array`: nothing, or [] with `is_array`.
+// Defines new (tag) T, which returns nullptr if there is no memory. The forms of delete are called
+// if the constructor throws, which it cannot on a GPU. `array`: nothing, or [] with `is_array`.
 #define HEAPWOOD_FORMS_OR_NULL(attributes, tag, array, is_array)                                \
   attributes void* operator new array(std::size_t n, tag) noexcept {                            \
     return heapwood::operator_new::new_block_or_null(n, 1, is_array);                           \
@@ -161,7 +161,8 @@ inline void use_for_new(const device_heap::heap_type& heap, stream_handle stream
 
 #if !defined(__CUDACC_RDC__) || !defined(HEAPWOOD_OPERATOR_NEW_ELSEWHERE)
 
-// Weak: a program has one of each, and its own take precedence. Device code has no weak functions.
+// Weak on the host: a program has one of each, and its own definitions take precedence. Device code
+// has no weak functions.
 #define HEAPWOOD_REPLACED HEAPWOOD_FN __attribute__((weak))
 #define HEAPWOOD_REPLACED_FORMS(array)                                                     \
   HEAPWOOD_REPLACED void* operator new array(std::size_t n) {                              \
@@ -188,7 +189,7 @@ HEAPWOOD_REPLACED_FORMS([])
 #undef HEAPWOOD_REPLACED_FORMS
 #undef HEAPWOOD_REPLACED
 
-// Host only: device code cannot name std::nothrow.
+// For the host only, because device code cannot name std::nothrow.
 HEAPWOOD_FORMS_OR_NULL(__attribute__((weak)), const std::nothrow_t&, , false)
 HEAPWOOD_FORMS_OR_NULL(__attribute__((weak)), const std::nothrow_t&, [], true)
 

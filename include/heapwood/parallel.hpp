@@ -26,7 +26,8 @@ namespace heapwood {
 
 namespace detail {
 
-// Calls f(i) on the host for i = first, first + step, ... < end. The last sum may exceed 32 bits.
+// Calls f(i) on the host for i = first, first + step, ... < end. Ends correctly even if the last
+// sum exceeds 32 bits.
 template <class F>
 void for_each_step(unsigned first, unsigned step, unsigned end, const F& f) {
   for (std::uint64_t i = first; i < end; i += step) f(static_cast<unsigned>(i));

@@ -36,7 +36,7 @@ class basic_recording_handle : public handle_operations<basic_recording_handle<A
  public:
   using allocator_type = A;
 
-  // A handle of no heap, to be assigned to.
+  // A handle of no heap, which can be assigned to.
   basic_recording_handle() = default;
   basic_recording_handle(const basic_heap_handle<A>& base, const alloc::EventWriter& events)
       : base_(base), events_(events) {}
@@ -44,7 +44,7 @@ class basic_recording_handle : public handle_operations<basic_recording_handle<A
   HEAPWOOD_INLINE void* allocate(std::size_t bytes) const {
     void* const block = base_.allocate(bytes);
     if constexpr (simt::this_thread_runs) {
-      // Recorded once the block is the caller's: its free has a higher number.
+      // Recorded after the caller has the block, so that its free has a higher number.
       if (block != nullptr) {
         events_.write(simt::ThisThread(), alloc::RecordedEvent::Kind::allocate, block, bytes);
       } else {
@@ -55,8 +55,8 @@ class basic_recording_handle : public handle_operations<basic_recording_handle<A
   }
   HEAPWOOD_INLINE void deallocate(void* block) const {
     if constexpr (simt::this_thread_runs) {
-      // Recorded while the block is the caller's: the next request that gets it has a higher
-      // number.
+      // Recorded while the caller still has the block, so that the next request that gets it has a
+      // higher number.
       if (block != nullptr)
         events_.write(simt::ThisThread(), alloc::RecordedEvent::Kind::free, block, 0);
     }
@@ -84,7 +84,7 @@ class basic_recording_heap {
 
   static constexpr std::size_t default_max_events = std::size_t{1} << 22;
 
-  // Semantics: basic_heap. Events are recorded in memory of their own.
+  // Constructors as in basic_heap. Events are recorded in memory of their own.
   explicit basic_recording_heap(std::size_t bytes, stream_handle stream = {},
                                 heap_options options = {},
                                 std::size_t max_events = default_max_events)
@@ -101,13 +101,13 @@ class basic_recording_heap {
   }
 
   // Waits for the device. The events since the previous call belong to one kernel; a replay
-  // launches each kernel by itself.
+  // launches each kernel separately.
   void end_kernel() {
     device_.synchronize_device();
     kernel_ends_.push_back(read_counts().events);
   }
 
-  // Waits for the device. `source`: one line that says what was recorded.
+  // Waits for the device and returns the trace. `source` is one line that says what was recorded.
   alloc::ProgramTrace trace(const std::string& source = {}) const {
     device_.synchronize_device();
     const alloc::EventCounts counts = read_counts();
@@ -123,8 +123,8 @@ class basic_recording_heap {
     trace.source = source;
     return trace;
   }
-  // Writes it for `heapwood replay`. Throws Error if the file cannot be written; a file of this
-  // name is replaced as a whole or not at all.
+  // Writes the trace for `heapwood replay`. Throws Error if the file cannot be written; an existing
+  // file of this name is replaced as a whole or not at all.
   void write_trace(const std::string& path, const std::string& source = {}) const {
     const std::string content = alloc::program_trace_file(trace(source)), part = path + ".part";
     std::FILE* const file = std::fopen(part.c_str(), "wb");
@@ -175,7 +175,7 @@ class basic_recording_heap {
   }
   void clear(stream_handle stream) {
     kernel_ends_.clear();
-    if (memory_.data() == nullptr) return;  // moved from
+    if (memory_.data() == nullptr) return;  // the heap was moved from
     const simt::StreamDevice device(device_.index, stream);
     device.fill(memory_.data(), 0, memory_.bytes());
   }

@@ -78,7 +78,7 @@ Rays rays_of(const ArrayFacts& origins, const ArrayFacts* directions, const Arra
   constexpr std::size_t max_rays = std::numeric_limits<std::int32_t>::max();
   const std::string first = directions ? "origins" : "rays",
                     last = directions ? "directions" : "rays";
-  // One origin or one direction may serve all rays.
+  // All rays may share one origin or one direction.
   const bool one_direction =
       directions && directions->shape.size() == 1 && origins.shape.size() > 1;
   const ArrayFacts& all = directions && !one_direction ? *directions : origins;
@@ -130,7 +130,7 @@ void* output_of(const char* what, const ArrayFacts& array, const std::string& ty
   std::vector<std::size_t> shape = rays.shape;
   shape.insert(shape.end(), more.begin(), more.end());
   if (array.shape != shape) refuse_shape(what, array, text_of(shape));
-  // Some libraries have no uint32: the bits are the same.
+  // int32 is accepted for uint32, which some libraries lack: the bits are the same.
   check_type(what, array, array.type == type || (type == "uint32" && array.type == "int32"),
              type == "bool8" ? "bool" : type);
   check_contiguous(what, array);
@@ -139,7 +139,7 @@ void* output_of(const char* what, const ArrayFacts& array, const std::string& ty
 }
 
 void check_device(const char* what, bool on_gpu, int gpu, const simt::DeviceInfo& device) {
-  if (!on_gpu) return;  // host memory is read there or copied to a GPU
+  if (!on_gpu) return;  // host memory is read there, or copied to a GPU
   if (device.id.kind == simt::DeviceKind::cuda && device.id.index == gpu) return;
   throw Error(Exit::device, std::string(what) + ": on " + device_text(true, gpu) +
                                 ", but the scene is on " + device.key);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Arrays of Python, checked: numbers, shape, order in memory and device. A check that fails raises
+// Checks of Python's arrays: numbers, shape, order in memory and device. A check that fails raises
 // an exception that names the argument, what it is and what is expected.
 #pragma once
 
@@ -18,7 +18,7 @@ namespace nb = nanobind;
 using ReadArray = nb::ndarray<nb::ro>;
 using WriteArray = nb::ndarray<>;
 
-// An array as the checks see it.
+// The properties of an array that are checked.
 struct ArrayFacts {
   void* data = nullptr;
   std::vector<std::size_t> shape;
@@ -34,28 +34,28 @@ struct ArrayFacts {
 std::string text_of(const std::vector<std::size_t>& shape);  // "(100, 3)"
 std::string device_text(bool on_gpu, int gpu);               // "cpu", "cuda:0"
 
-// `what` names the argument: "vertices" or "triangles".
+// Checks an array of a mesh. `what` names the argument: "vertices" or "triangles".
 MeshArray mesh_array(const std::string& what, const ArrayFacts& array);
 
 // Checked rays. The arrays must outlive the query.
 struct Rays {
   RayArrays arrays;
   std::size_t count = 0;
-  std::vector<std::size_t> shape;  // without the axis of coordinates
+  std::vector<std::size_t> shape;  // shape of the rays, without the axis of coordinates
   bool on_gpu = false;
   int gpu = 0;
 };
-// Without directions, `origins` has six numbers per ray. With them, one of the two arrays may have
-// one row, (3,), for all rays. An end is nullptr or has one number per
+// Checks rays. Without directions, `origins` has six numbers per ray. With them, one of the two
+// arrays may have one row, (3,), for all rays. t_min and t_max are nullptr or have one number per
 // ray.
 Rays rays_of(const ArrayFacts& origins, const ArrayFacts* directions, const ArrayFacts* t_min,
              const ArrayFacts* t_max);
 
-// The memory of an output array of this type, with shape rays.shape + more.
+// Checks an output array of this type, with the shape rays.shape + more; returns its memory.
 void* output_of(const char* what, const ArrayFacts& array, const std::string& type,
                 const Rays& rays, const std::vector<std::size_t>& more);
 
-// Rays, scene and outputs are on one device, or all arrays are in host memory.
+// Checks that rays, scene and outputs are on one device, or that all arrays are in host memory.
 void check_device(const char* what, bool on_gpu, int gpu, const simt::DeviceInfo& device);
 
 template <class Array>
@@ -76,7 +76,7 @@ ArrayFacts ArrayFacts::of(const Array& array) {
       facts.contiguous = false;
     step *= extent;
   }
-  if (step == 0) facts.contiguous = true;  // nothing is read
+  if (step == 0) facts.contiguous = true;  // because nothing is read
   return facts;
 }
 

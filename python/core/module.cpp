@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // heapwood._core: the Python module. Everything that takes time runs without the interpreter's
-// lock. Names, defaults and documentation are in python/heapwood/.
+// lock. Names, defaults and documentation of the package are in python/heapwood/.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -25,10 +25,10 @@ namespace {
 
 using OptionalArray = std::optional<ReadArray>;
 using OptionalOutput = std::optional<WriteArray>;
-using Streams = std::vector<std::uintptr_t>;  // of the caller, to wait for
+using Streams = std::vector<std::uintptr_t>;  // the caller's streams to wait for
 using Triple = std::tuple<double, double, double>;
 
-// An exception of heapwood/_errors.py.
+// Raises an exception of heapwood/_errors.py.
 void raise(const char* class_name, const std::string& message) {
   const nb::object type = nb::module_::import_("heapwood._errors").attr(class_name);
   PyErr_SetString(type.ptr(), message.c_str());
@@ -39,11 +39,12 @@ void translate(const std::exception_ptr& exception, void*) {
     std::rethrow_exception(exception);
   } catch (const std::bad_alloc&) {
     raise("OutOfMemory", "cpu: memory is exhausted");
-  } catch (const std::system_error& error) {  // a thread that cannot start
+  } catch (const std::system_error& error) {  // a thread could not start
     raise("Error", std::string("cpu: ") + error.what());
   } catch (const Error& error) {
     const std::string message = error.what();
-    // simt::device_allocate has no exception of its own. What follows is about the command line.
+    // simt::device_allocate throws no type of its own, so its message is recognized. The advice at
+    // its end is about the command line and is removed.
     const std::string no_memory = ": cannot allocate ", advice = "; use a smaller --pool";
     if (error.exit() == Exit::failed && message.find(no_memory) != std::string::npos) {
       raise("OutOfMemory", message.substr(0, message.find(advice)));
@@ -88,7 +89,7 @@ kdtree::SahCosts find_costs(const std::string& name) {
   throw Error(Exit::usage, "prefer '" + name + "': expected one of " + names);
 }
 
-// Checked rays with the arrays that they refer to.
+// Checked rays, with the arrays whose memory they use.
 class RayInput {
  public:
   RayInput(ReadArray origins, OptionalArray directions, OptionalArray t_min, OptionalArray t_max,
@@ -127,8 +128,8 @@ nb::ndarray<nb::numpy> to_numpy(std::vector<T> values) {
   return nb::ndarray<nb::numpy>(owner->values.data(), 2, shape, capsule, nullptr, nb::dtype<T>());
 }
 
-// The vertices of the mesh that load() returns, in its file's or caller's coordinates, and its
-// triangles.
+// The arrays of a mesh that load() returns: its vertices, in the coordinates of its file or caller,
+// and its triangles.
 template <class F>
 nb::tuple mesh_arrays(F load) {
   std::vector<double> coordinates;
@@ -154,11 +155,11 @@ class Scene {
     const MeshArray corner_array = mesh_array("vertices", corners),
                     index_array = mesh_array("triangles", indices);
     const nb::gil_scoped_release released;
-    // Looking for devices changes the current one.
+    // Restored because looking for devices changes the current one.
     const simt::CallerDevice restored(
         {device == "cpu" ? simt::DeviceKind::cpu : simt::DeviceKind::cuda, 0, 0});
     MeshOptions options;
-    // Without a wish the scene goes to the GPU that has the arrays.
+    // If no device is requested, the scene goes to the GPU that has the arrays.
     const bool follow = device == "auto" && corners.on_gpu;
     options.device = simt::find_device(follow             ? device_text(true, corners.gpu)
                                        : device == "cuda" ? "cuda:0"
@@ -211,7 +212,7 @@ class Scene {
     run(input.rays, streams, [&](const RayQuery& query) { mesh_->count(query, unique, out); });
   }
 
-  // allocate(entries) returns the arrays of the splits, rays, distances, triangles and weights.
+  // allocate(entries) must return the arrays of the splits, rays, distances, triangles and weights.
   nb::object list(const RayInput& input, const Streams& streams, bool unique,
                   const nb::callable& allocate) const {
     check(input.rays);
@@ -359,7 +360,7 @@ nb::dlpack::dtype type_of(const std::string& name) {
   return found->second;
 }
 
-// Another library's GPU array, which `owner` keeps alive.
+// Another library's array on a GPU, which `owner` keeps alive.
 nb::ndarray<nb::array_api> wrap_gpu_array(std::uintptr_t pointer,
                                           const std::vector<std::size_t>& shape,
                                           const std::string& type, int gpu, nb::object owner) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The kernels of ray queries behind function pointers. queries_cpu.cpp and queries_cuda.cu
+// The kernels of ray queries, behind function pointers. queries_cpu.cpp and queries_cuda.cu
 // instantiate the same templates (queries_impl.hpp).
 #pragma once
 
@@ -12,11 +12,11 @@
 
 namespace heapwood::python {
 
-// The rays of a launch. All pointers are to memory of the device.
+// The rays of a launch. All pointers are to device memory.
 struct RayJob {
   RayArrays rays;
   std::size_t count = 0;
-  float scene_length = 0;  // for counts and lists
+  float scene_length = 0;  // used by counts and lists
   bool unique = false;
 };
 
@@ -25,22 +25,23 @@ struct MeshBounds {
 };
 
 struct Queries {
-  // For GPUs: the normals that results are read from.
+  // For GPUs: computes the normals from which results are read.
   void (*fill_normals)(const simt::DeviceId&, const render::SceneData&, kdtree::Row* normals);
   void (*cast)(const simt::DeviceId&, const render::SceneData&, const RayJob&, const HitArrays&);
   void (*find_any)(const simt::DeviceId&, const render::SceneData&, const RayJob&,
                    const HitArrays&);
-  // These need watertight records.
+  // These two need watertight records.
   void (*count)(const simt::DeviceId&, const render::SceneData&, const RayJob&,
                 std::uint32_t* counts);
   void (*list)(const simt::DeviceId&, const render::SceneData&, const RayJob&,
                const std::int64_t* splits, std::uint32_t first_ray, const ListArrays&);
-  // Copies the triangles. Returns the bounds of the vertices that they refer to, or nothing if an
+  // Copies the triangles. Returns the bounds of the vertices to which they refer, or nothing if an
   // index is out of range or such a vertex is not finite in single precision.
   std::optional<MeshBounds> (*load_triangles)(const simt::DeviceId&, const IndexRows&,
                                               const Rows& vertices, std::size_t vertex_count,
                                               Triangle* to, std::size_t count);
-  // Returns the index of the first vertex that is not finite, or `count`; `word` is for its use.
+  // Copies the vertices. Returns the index of the first one that is not finite, or `count`. `word`
+  // is memory for this function.
   std::size_t (*load_vertices)(const simt::DeviceId&, const Rows&, const Vec3d& mesh_origin,
                                Vec3* to, std::size_t count, std::uint64_t* word);
 };

@@ -13,13 +13,13 @@ struct QueriesOf {
   using Warp = typename Launcher::Warp;
   static constexpr bool serial = Warp::width == 1;
 
-  // No time limit: the caller's rays take as long as they take.
+  // Launches without a time limit: the caller's rays may take any time.
   template <class Kernel>
   static void launch(const simt::DeviceId& device, const Kernel& kernel, std::size_t rays) {
     const simt::LaunchLimits limits{.seconds = 1e9, .what = "tracing rays"};
     const Launcher launcher(device);
     if constexpr (serial) {
-      // A thread takes longer to start than a few rays take.
+      // With fewer rays per thread, starting the threads would take longer.
       constexpr std::size_t min_rays_per_thread = 512;
       const std::size_t wanted = rays / min_rays_per_thread + 1;
       launcher.launch(kernel,
@@ -54,7 +54,7 @@ struct QueriesOf {
     };
     if (scene.watertight) return with(render::view<kdtree::WatertightIntersection>(scene));
     if constexpr (serial) {
-      // Packets find the closest hits of rays faster than single rays find any.
+      // Uses closest hits, because packets find these faster than single rays find any hit.
       const auto view = render::view<kdtree::FastIntersection>(scene);
       launch(device, PacketKernel{view.tree, query_rays(job), out}, job.count);
     } else {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The kernels of ray queries, for every launcher of simt/. They read rays from the caller's arrays
-// and write results to them: between, a ray is in registers on a GPU, and a block of rays in
+// and write results to them. In between, a ray is in registers on a GPU, and a block of rays is in
 // the cache of a CPU thread.
 #pragma once
 
@@ -21,14 +21,14 @@
 namespace heapwood::python {
 
 // All hits of a ray, in the order of distance and, at the same distance, of triangle. A triangle
-// that lies in several leaves counts once: its copies give the same distance bit by bit.
+// that lies in several leaves counts once: its copies give bit-identical distances.
 //
-// A search is the tree's closest-hit traversal (kdtree/traverse/traverse.hpp) with a test that
-// rejects what came before. It has to be the watertight test, with which the traversal visits every
-// leaf that the ray touches.
+// A search for the next hits is the tree's closest-hit traversal (kdtree/traverse/traverse.hpp)
+// with a test that rejects all earlier hits. It has to be the watertight test, with which the
+// traversal visits every leaf that the ray touches.
 using WatertightTree = kdtree::TreeView<kdtree::WatertightIntersection>;
 
-// A place in the order of a ray's hits.
+// A position in the order of a ray's hits.
 struct HitPlace {
   float t = -1;  // negative: before all hits
   std::uint32_t triangle = 0;
@@ -38,32 +38,32 @@ struct HitPlace {
   }
 };
 
-// How a ray's hits are searched for.
+// The parameters of the search for a ray's hits.
 struct HitSearch {
-  float scene_length = 0;  // the diagonal of its box
-  bool unique = false;     // hits at one distance are one, the first of them
+  float scene_length = 0;  // diagonal of the scene's box
+  bool unique = false;     // of hits at one distance only the first counts
 
-  // The scene's length in units of the direction.
+  // The scene's length in units of the ray's direction.
   HEAPWOOD_INLINE float length(const kdtree::Ray& ray) const {
     const Vec3 d = ray.direction;
     return scene_length / simt::max(simt::max(std::fabs(d.x), std::fabs(d.y)), std::fabs(d.z));
   }
-  // Where the search for the hit after this one begins.
+  // The position at which the search for the hit after this one begins.
   HEAPWOOD_INLINE HitPlace end_of(const HitPlace& hit, float length) const {
     if (!unique) return hit;
     return {hit.t + simt::max(hit.t * 0x1p-21f, length * 0x1p-20f), kdtree::no_triangle};
   }
 };
 
-// Max error of distances, those of long thin triangles, as a fraction of the distance and of the
-// scene's length. The leaves of the traversal overlap by less: a search begins so much before the
-// last hit and ends so much beyond the next one.
+// Max error of distances (those of long thin triangles) as a fraction of the distance and of the
+// scene's length. The leaves of the traversal overlap by less, so a search begins that much before
+// the last hit and ends that much beyond the next one.
 inline constexpr float max_error = 0x1p-13f;
 
-// On a GPU: finds the next hit, so that no memory per ray is needed.
+// For GPUs: finds the next hit in each search, which needs no memory per ray.
 class NextHitTest : public kdtree::WatertightIntersection {
  public:
-  // Rejects hits up to `after`.
+  // Rejects hits up to and including `after`.
   HEAPWOOD_INLINE NextHitTest(const WatertightTree& tree, const kdtree::Ray& ray,
                               const HitPlace& after, float slack)
       : WatertightIntersection(ray),
@@ -75,7 +75,7 @@ class NextHitTest : public kdtree::WatertightIntersection {
   HEAPWOOD_INLINE bool test(const Record* record, const kdtree::Ray& ray, float lower, float upper,
                             float& t) const {
     float h;
-    // Includes the bound itself: the triangle decides between hits at one distance.
+    // Includes hits at the bound itself: of hits at one distance the triangle decides.
     if (!WatertightIntersection::test(record, ray, lower, HUGE_VALF, h)) return false;
     if (!(h <= upper && h < ray.tmax)) return false;
     const HitPlace hit{h, ids_[record - records_]};
@@ -91,14 +91,15 @@ class NextHitTest : public kdtree::WatertightIntersection {
   const std::uint32_t* ids_;
   HitPlace after_;
   float slack_;
-  // The hit found so far. Mutable: a traversal has a constant test.
+  // The nearest hit found so far. Mutable, because a traversal has a constant test.
   mutable HitPlace best_{HUGE_VALF, kdtree::no_triangle};
 };
 
-// On a CPU thread: collects the hits of one search. Of more than `capacity` the nearest remain.
+// For CPU threads: collects the hits of one search. If there are more than `capacity`, the nearest
+// remain.
 class HitCollector : public kdtree::WatertightIntersection {
  public:
-  struct Entry {  // without initial values, as most entries are never used
+  struct Entry {  // no initial values, because most entries are never used
     float t;
     std::uint32_t triangle;
     const Record* record;
@@ -109,7 +110,7 @@ class HitCollector : public kdtree::WatertightIntersection {
   HitCollector(const WatertightTree& tree, const kdtree::Ray& ray, const HitPlace& after)
       : WatertightIntersection(ray), records_(tree.records), ids_(tree.ids), after_(after) {}
 
-  // Returns false, so that the search goes on to the end of the ray.
+  // Returns false, so that the search continues to the end of the ray.
   bool test(const Record* record, const kdtree::Ray& ray, float lower, float, float&) const {
     float h;
     if (!WatertightIntersection::test(record, ray, lower, ray.tmax, h)) return false;
@@ -120,7 +121,7 @@ class HitCollector : public kdtree::WatertightIntersection {
     return false;
   }
 
-  // Sorts the hits; call it after the search.
+  // Sorts the hits and returns them; to be called after the search.
   std::span<const Entry> sorted() {
     sort();
     return {entries_, size_};
@@ -146,7 +147,7 @@ class HitCollector : public kdtree::WatertightIntersection {
   const Record* records_;
   const std::uint32_t* ids_;
   HitPlace after_;
-  // Mutable: a traversal has a constant test.
+  // Mutable, because a traversal has a constant test.
   mutable HitPlace end_{HUGE_VALF, 0};
   mutable std::size_t size_ = 0;
   mutable Entry entries_[capacity];
@@ -185,12 +186,12 @@ HEAPWOOD_INLINE void for_each_hit(const WatertightTree& tree, kdtree::Ray ray,
 
 // The rays of a launch.
 struct QueryRays {
-  // As render::TraceKernel::prefetch_distance.
+  // See render::TraceKernel::prefetch_distance.
   static constexpr std::size_t prefetch_distance = std::size_t{1} << 17;
 
   RayArrays rays;
   std::size_t count = 0;             // fewer than 2^31
-  const FloatPair* pairs = nullptr;  // the same rays, if they have this layout
+  const FloatPair* pairs = nullptr;  // the same rays as pairs of floats, if they have that layout
 
   HEAPWOOD_INLINE kdtree::Ray ray(std::size_t i) const {
     if (pairs == nullptr) return rays.ray(i);
@@ -202,9 +203,9 @@ struct QueryRays {
   }
 };
 
-// Calls f(i) for the rays of this warp's lane: 32 bits, since a GPU's lane keeps the index in a
-// register while it traces the ray. A CPU thread takes blocks of adjacent rays and ends
-// within one block of an abort; on a GPU the launch has a lane per ray.
+// Calls f(i) for the rays of this warp's lane. i has 32 bits, because a GPU's lane keeps it in a
+// register while it traces the ray. A CPU thread takes blocks of adjacent rays, and ends within one
+// block of an abort; on a GPU the launch has a lane per ray.
 template <class Warp, class F>
 HEAPWOOD_INLINE void for_rays(Warp& warp, std::size_t count, F f) {
   if constexpr (Warp::width == 1) {
@@ -220,11 +221,11 @@ HEAPWOOD_INLINE void for_rays(Warp& warp, std::size_t count, F f) {
   }
 }
 
-// Closest hits, or with Any whether there is a hit, one ray at a time.
+// Finds the closest hit of each ray or, with Any, whether there is a hit.
 template <class Intersection, bool Any>
 struct CastKernel {
   using Scratch = render::SlopeScratch;
-  // As render::TraceKernel, and for the same reasons.
+  // The launch bounds of render::TraceKernel, for the reasons stated there.
   static constexpr unsigned block_threads = 64;
   static constexpr unsigned blocks_per_multiprocessor = Intersection::conservative ? 24 : 32;
 
@@ -249,8 +250,8 @@ struct CastKernel {
   }
 };
 
-// Closest hits on CPU threads, in packets (kdtree/traverse/simd_rays.hpp); they also tell whether
-// there is a hit.
+// Finds closest hits on CPU threads, in packets (kdtree/traverse/simd_rays.hpp); these also tell
+// whether there is a hit.
 struct PacketKernel {
   struct Scratch {
     std::vector<kdtree::Ray> rays;
@@ -263,8 +264,8 @@ struct PacketKernel {
 
   template <class Warp>
   void operator()(Warp& warp, Scratch& scratch) const {
-    // Long enough that closest_hits() finds neighbours, short enough that every thread gets
-    // several blocks and that a block stays in the cache.
+    // Blocks are long enough for closest_hits() to find neighbours, and short enough for every
+    // thread to get several and for a block to stay in the cache.
     constexpr std::size_t min_block = 4096, max_block = 16384;
     const std::size_t block = std::clamp(in.count / (4 * warp.workers()), min_block, max_block);
     for (std::size_t begin = warp.worker() * block; begin < in.count && !warp.aborted();
@@ -279,7 +280,7 @@ struct PacketKernel {
   }
 };
 
-// The number of hits of each ray.
+// Counts the hits of each ray.
 struct CountKernel {
   struct Scratch {};
   static constexpr unsigned block_threads = 128;
@@ -303,8 +304,8 @@ struct CountKernel {
   }
 };
 
-// All hits of each ray. The entries of ray i begin at splits[i] and are as many as CountKernel has
-// counted.
+// Lists all hits of each ray. The entries of ray i begin at splits[i]; CountKernel has counted
+// them.
 struct ListKernel {
   struct Scratch {};
   static constexpr unsigned block_threads = 128;
@@ -313,7 +314,7 @@ struct ListKernel {
   WatertightTree tree;
   QueryRays in;
   HitSearch search;
-  const std::int64_t* splits;  // one more than rays
+  const std::int64_t* splits;  // one more than there are rays
   std::uint32_t first_ray;     // the number of ray 0 in the caller's arrays
   ListArrays out;
 
@@ -335,7 +336,7 @@ struct ListKernel {
   }
 };
 
-// The unit normals of all triangles, for a launcher's for_each.
+// Computes the unit normals of all triangles; run by a launcher's for_each.
 struct FillNormals {
   const Vec3* vertices;
   const Triangle* triangles;
@@ -346,9 +347,9 @@ struct FillNormals {
   }
 };
 
-// What LoadTriangles has seen. Coordinates are keys in the order of their values.
+// What LoadTriangles finds out. Coordinates are keys whose order is that of their values.
 struct MeshCheck {
-  // Of each axis, the key of the largest coordinate and that of the largest negated one; 0: none.
+  // For each axis the key of the largest coordinate, and that of the largest negated one; 0: none.
   std::uint64_t largest[2][3] = {};
   std::uint64_t invalid = 0;
 
@@ -365,7 +366,7 @@ struct MeshCheck {
   static constexpr std::uint64_t sign = std::uint64_t{1} << 63;
 };
 
-// Reads the caller's triangles, for a launcher's for_each.
+// Reads the caller's triangles; run by a launcher's for_each.
 struct LoadTriangles {
   IndexRows from;
   Rows vertices;
@@ -407,8 +408,8 @@ struct LoadTriangles {
   }
 };
 
-// Reads the caller's vertices, for a launcher's for_each. The first one that is not finite, or not
-// in single precision, is named in `first_invalid`.
+// Reads the caller's vertices; run by a launcher's for_each. first_invalid becomes the index of the
+// first one that is not finite in single precision.
 struct LoadVertices {
   Rows from;
   Vec3d mesh_origin;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The arrays of a ray query as kernels see them: the caller's rays and the results, in the memory
+// The arrays of a ray query as kernels use them: the caller's rays and the results, in the memory
 // of one device. Coordinates are the caller's; rays are moved to the mesh's origin when they are
 // read.
 #pragma once
@@ -18,7 +18,7 @@
 
 namespace heapwood::python {
 
-// Rows of numbers, float or double; row i begins at number i * stride. Stride 0 repeats one row.
+// Rows of numbers, float or double. Row i begins at number i * stride, so stride 0 repeats one row.
 struct Rows {
   const void* data = nullptr;
   std::size_t stride = 0;
@@ -30,7 +30,7 @@ struct Rows {
                      : static_cast<double>(static_cast<const float*>(data)[k]);
   }
   std::size_t number_bytes() const { return is_double ? sizeof(double) : sizeof(float); }
-  // The rows from `first` on.
+  // The rows beginning with row `first`.
   Rows from(std::size_t first) const { return from_column(first * stride); }
   Rows from_column(std::size_t first) const {
     return {static_cast<const std::byte*>(data) + first * number_bytes(), stride, is_double};
@@ -43,7 +43,7 @@ struct IndexRows {
   const void* data = nullptr;
   Type type = Type::int32;
 
-  // A negative index is returned as one above 2^63.
+  // An index; a negative one becomes a number above 2^63.
   HEAPWOOD_INLINE std::uint64_t at(std::size_t i, unsigned column) const {
     const std::size_t k = 3 * i + column;
     switch (type) {
@@ -57,9 +57,9 @@ struct IndexRows {
   }
 };
 
-// One end of the rays' intervals: a number per ray, or one for all.
+// One end of the rays' intervals: a number per ray, or one number for all.
 struct RayEnd {
-  Rows each;  // without data: `all` is meant
+  Rows each;  // if it has no data, `all` applies
   float all = 0;
 
   HEAPWOOD_INLINE float at(std::size_t i) const {
@@ -81,8 +81,8 @@ struct RayArrays {
         {static_cast<float>(directions.at(i, 0)), static_cast<float>(directions.at(i, 1)),
          static_cast<float>(directions.at(i, 2))});
   }
-  // Ray i with these coordinates. One that is not finite in single precision, has no direction or
-  // an empty interval misses everything. A t_min below 0 counts as 0.
+  // Ray i with these coordinates. A ray that is not finite in single precision, has no direction or
+  // has an empty interval misses everything. A t_min below 0 counts as 0.
   HEAPWOOD_INLINE kdtree::Ray checked(std::size_t i, Vec3 origin, Vec3 direction) const {
     constexpr float max_float = std::numeric_limits<float>::max();
     kdtree::Ray ray{origin, t_min.at(i), direction, t_max.at(i)};
@@ -112,8 +112,9 @@ struct RayArrays {
   }
 };
 
-// Six floats per ray, aligned to eight bytes: three loads instead of six. The mesh's origin is one
-// in single precision, so that it is subtracted in that, with the same result.
+// Two of the six floats of a packed ray, aligned to eight bytes: three loads per ray instead of
+// six. The mesh's origin must be representable in single precision; it is subtracted in that, with
+// the same result.
 struct alignas(8) FloatPair {
   float x = 0, y = 0;
 };
@@ -125,8 +126,8 @@ inline const FloatPair* pairs_of(const RayArrays& rays) {
   return has_pairs ? static_cast<const FloatPair*>(data) : nullptr;
 }
 
-// The unit normal by the order of the corners. In double precision, in which products of tiny and
-// huge edges stay in range.
+// The unit normal by the order of the corners. Computed in double precision, in which products of
+// tiny and huge edges stay in range.
 HEAPWOOD_INLINE Vec3 unit_normal(const Vec3* vertices, const Triangle& at) {
   const Vec3d a = to_double(vertices[at.v[0]]), b = to_double(vertices[at.v[1]]) - a,
               c = to_double(vertices[at.v[2]]) - a;
@@ -135,14 +136,14 @@ HEAPWOOD_INLINE Vec3 unit_normal(const Vec3* vertices, const Triangle& at) {
   return to_float({x * scale, y * scale, z * scale});
 }
 
-// Results per ray; an array that is nullptr is not wanted.
+// Results per ray. An array that is nullptr is not computed.
 struct HitArrays {
   float* t = nullptr;
   std::uint32_t* triangle = nullptr;
-  float* uv = nullptr;          // 2 per ray
-  float* normal = nullptr;      // 3 per ray
+  float* uv = nullptr;          // 2 numbers per ray
+  float* normal = nullptr;      // 3 numbers per ray
   std::uint8_t* any = nullptr;  // whether there is a hit
-  // Of the mesh. On a GPU, `normals` are needed for normals, else vertices and triangles.
+  // Data of the mesh. To compute normals, a GPU needs `normals`, a CPU vertices and triangles.
   const Vec3* vertices = nullptr;
   const Triangle* triangles = nullptr;
   const kdtree::Row* normals = nullptr;
@@ -155,7 +156,7 @@ struct HitArrays {
     if (uv != nullptr) {
       const FloatPair pair{found ? hit.u : 0, found ? hit.v : 0};
       if (reinterpret_cast<std::uintptr_t>(uv) % alignof(FloatPair) == 0) {
-        reinterpret_cast<FloatPair*>(uv)[i] = pair;  // one store
+        reinterpret_cast<FloatPair*>(uv)[i] = pair;  // both in one store
       } else {
         uv[2 * i] = pair.x;
         uv[2 * i + 1] = pair.y;
@@ -188,13 +189,13 @@ struct HitArrays {
   }
 };
 
-// All hits of all rays: those of ray i are entries [splits[i], splits[i + 1]), sorted by distance,
-// and by triangle at the same distance.
+// All hits of all rays: those of ray i are entries [splits[i], splits[i + 1]), sorted by distance
+// and, at the same distance, by triangle.
 struct ListArrays {
   std::uint32_t* ray = nullptr;
   float* t = nullptr;
   std::uint32_t* triangle = nullptr;
-  float* uv = nullptr;  // 2 per entry
+  float* uv = nullptr;  // 2 numbers per entry
 
   ListArrays from(std::size_t first) const {
     return {ray + first, t + first, triangle + first, uv + 2 * first};

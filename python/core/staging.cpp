@@ -5,7 +5,7 @@ namespace heapwood::python {
 
 void* Staging::memory(simt::Memory& memory, std::size_t bytes) const {
   if (bytes > memory.bytes()) {
-    memory = {};  // released first, so that both need not fit
+    memory = {};  // released first, so that both blocks need not fit together
     memory = simt::Memory(device_, bytes);
   }
   return memory.data();
@@ -44,7 +44,7 @@ std::size_t Staging::ray_bytes(const RayArrays& rays) {
 
 namespace {
 
-// Calls f(array, number of the staging memory, numbers per ray) for each result.
+// Calls f(array, number of its staging memory, numbers per ray) for each result.
 template <class Hits, class F>
 void for_each_result(Hits& hits, F f) {
   if (hits.t != nullptr) f(hits.t, 0, 1);

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t pool_unit = std::size_t{1} << 16, min_pool = std::size_t{4} << 20;
 constexpr double build_seconds = 3600;
-// Max rays per batch: a query can be interrupted between batches.
+// Max rays per batch. A query can be interrupted between batches.
 constexpr std::size_t max_batch = std::size_t{1} << 22;
 
 std::string to_text(const Rows& vertices, std::size_t i) {
@@ -32,7 +32,7 @@ std::size_t bytes_of(const MeshArray& array) {
   return array.rows * 3 * (array.type.ends_with("64") ? 8 : 4);
 }
 
-// The array in host memory.
+// An array of the caller as one in host memory, copied if necessary.
 class OnHost {
  public:
   OnHost(const MeshArray& array, const simt::DeviceId& device) : array_(array) {
@@ -49,7 +49,7 @@ class OnHost {
   std::vector<std::byte> copy_;
 };
 
-// The array in the GPU's memory.
+// An array of the caller as one in the GPU's memory, copied if necessary.
 class OnDevice {
  public:
   OnDevice(const MeshArray& array, const simt::DeviceId& device) : array_(array) {
@@ -72,7 +72,7 @@ IndexRows::Type index_type(const MeshArray& triangles) {
   return triangles.type == "int64" ? IndexRows::Type::int64 : IndexRows::Type::uint64;
 }
 
-// The triangles of an array in host memory, each index checked.
+// The triangles of an array in host memory; checks each index.
 std::vector<Triangle> triangles_of(const MeshArray& array, std::size_t vertices) {
   const IndexRows from{array.data, index_type(array)};
   std::vector<Triangle> triangles(array.rows);
@@ -99,7 +99,7 @@ bool is_finite(const Rows& vertices, std::size_t i) {
          std::abs(vertices.at(i, 2)) <= max_float;
 }
 
-// Vertices in host memory. One that no triangle refers to may have any coordinates.
+// Checks vertices in host memory. A vertex that no triangle refers to may have any coordinates.
 void check_finite(const Rows& vertices, std::size_t count, const std::vector<Triangle>& triangles) {
   std::size_t i = 0;
   while (i < count && is_finite(vertices, i)) ++i;
@@ -116,7 +116,8 @@ void check_finite(const Rows& vertices, std::size_t count, const std::vector<Tri
   }
 }
 
-// Outside this range products of coordinates leave single precision: rays would miss in silence.
+// Refuses sizes for which products of coordinates leave single precision, because rays would miss
+// without an error.
 void check_size(const Vec3d& lo, const Vec3d& hi) {
   constexpr double min_size = 1e-12, max_size = 1e15;
   const Vec3d extent = hi - lo;
@@ -128,10 +129,10 @@ void check_size(const Vec3d& lo, const Vec3d& hi) {
   throw Error(Exit::scene, text.str());
 }
 
-// Allocates an eighth more than `bytes`, if the memory is smaller.
+// If the memory is smaller than `bytes`, allocates an eighth more than that.
 void enlarge(simt::Memory& memory, const simt::DeviceId& device, std::size_t bytes) {
   if (bytes <= memory.bytes()) return;
-  memory = {};  // released first, so that both need not fit
+  memory = {};  // released first, so that both blocks need not fit together
   memory = simt::Memory(device, bytes + bytes / 8);
 }
 
@@ -162,7 +163,7 @@ void TracedMesh::load(const MeshArray& vertices, const MeshArray& triangles) {
     load_on_host(vertices, triangles);
 }
 
-// Returns false if something is wrong with the mesh: load_on_host() says what.
+// Returns false if the mesh is not valid; load_on_host() then finds out why.
 bool TracedMesh::load_on_gpu(const MeshArray& vertices, const MeshArray& triangles) {
   const simt::DeviceId& device = options_.device.id;
   const OnDevice corners(vertices, device), indices(triangles, device);
@@ -207,7 +208,7 @@ void TracedMesh::load_on_host(const MeshArray& vertices, const MeshArray& triang
   mesh_ = std::make_unique<kdtree::DeviceMesh>(device, view);
 }
 
-// As `--pool fast` of the command line.
+// The size of the first pool, as for `--pool fast` of the command line.
 std::size_t TracedMesh::first_pool() const {
   const alloc::AllocatorTraits& traits = *options_.allocator->traits;
   const bool gpu = options_.device.id.kind == simt::DeviceKind::cuda;
@@ -249,17 +250,18 @@ void TracedMesh::build() {
   build_ms_ = run.ms;
   tree_ = workspace_->device_tree();
   if (!has_moved_ && device.kind == simt::DeviceKind::cuda) {
-    // Depth-first order makes rays up to 4% faster (docs/rays.md), but takes longer than a build:
-    // not for a mesh that moves.
+    // Depth-first order makes rays up to 4% faster (docs/rays.md), but takes longer than a build.
+    // So a mesh that moves is not reordered.
     render::backend(device).order(device, tree_, ordered_);
     const Box bounds = tree_.bounds;
     tree_ = ordered_.view();
     tree_.bounds = bounds;
-    // Several times the memory of the tree: kept from the first update on.
+    // The workspace takes several times the memory of the tree, so it is kept only from the first
+    // update on.
     workspace_.reset();
   }
-  // Moved vertices may make the mesh coarse. On a GPU it would have to be downloaded, which takes
-  // longer than a build.
+  // Moved vertices may make the mesh coarse. This is not checked on a GPU, because the mesh would
+  // have to be downloaded, which takes longer than a build.
   if (has_moved_ && device.kind == simt::DeviceKind::cpu) {
     coarse_ = render::is_coarse({{mesh_->vertices.data(), mesh_->vertices.size()},
                                  {mesh_->triangles.data(), mesh_->triangles.size()}},
@@ -363,7 +365,7 @@ void TracedMesh::for_batches(const RayQuery& query, std::size_t result_bytes, St
                              F f) const {
   const bool gpu = options_.device.id.kind == simt::DeviceKind::cuda;
   const bool staged = gpu && !query.on_gpu;
-  // Resident rays of a GPU need no batches: a launch ends soon.
+  // Rays in a GPU's memory need no batches, because a launch ends soon.
   std::size_t batch = gpu && query.on_gpu ? query.count : max_batch;
   if (staged) {
     const std::size_t bytes = Staging::ray_bytes(query.rays) + result_bytes;
@@ -412,7 +414,7 @@ void TracedMesh::count(const RayQuery& query, bool unique, std::uint32_t* counts
   count_batches(query, unique, scene, *lease, counts, !query.on_gpu);
 }
 
-// Counts in host memory if `on_host`, else in the device's.
+// Counts hits, in host memory if `on_host`, otherwise in the device's.
 void TracedMesh::count_batches(const RayQuery& query, bool unique, const render::SceneData& scene,
                                Staging& staging, std::uint32_t* counts, bool on_host) const {
   const simt::DeviceId& device = options_.device.id;
@@ -445,7 +447,7 @@ void TracedMesh::list(
   for_batches(
       query, sizeof(std::int64_t), staging, [&](RayJob job, std::size_t first, bool staged) {
         job.unique = unique;
-        // Where this batch's entries begin in the results' arrays.
+        // The positions at which this batch's entries begin in the results' arrays.
         const auto from = splits.begin() + static_cast<std::ptrdiff_t>(first);
         std::vector<std::int64_t> begins(from, from + static_cast<std::ptrdiff_t>(job.count) + 1);
         for (std::int64_t& at : begins) at -= *from;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A mesh, its tree and its triangle records in the memory of a device, for queries with the
-// caller's rays and for new vertices: hw.Scene without Python.
+// caller's rays and for new vertices. It is hw.Scene without Python.
 #pragma once
 
 #include <cstddef>
@@ -22,15 +22,15 @@
 
 namespace heapwood::python {
 
-// Copies of the caller's arrays in device memory, where those are not: a batch of rays at a time.
-// The memory is kept for the next query.
+// Copies of the caller's arrays in device memory, a batch of rays at a time, for arrays that are
+// not there already. The memory is kept for the next query.
 class Staging {
  public:
   explicit Staging(const simt::DeviceId& device) : device_(device) {}
 
   // Uploads the first `count` rays.
   RayArrays upload(const RayArrays& rays, std::size_t count);
-  // Arrays for the results that `wanted` has, and their download to it.
+  // Allocates arrays for the results that `wanted` has. download() copies them there.
   HitArrays results(const HitArrays& wanted, std::size_t count);
   void download(const HitArrays& to, std::size_t count) const;
   ListArrays list_results(std::size_t entries);
@@ -43,9 +43,9 @@ class Staging {
     return static_cast<std::uint64_t*>(memory(word_, sizeof(std::uint64_t)));
   }
   std::int64_t* splits(const std::int64_t* from, std::size_t count);
-  const void* copy(const void* from, std::size_t bytes);  // of vertices
+  const void* copy(const void* from, std::size_t bytes);  // copies vertices
 
-  // Bytes per ray of upload().
+  // Bytes per ray that upload() needs.
   static std::size_t ray_bytes(const RayArrays& rays);
 
  private:
@@ -56,7 +56,7 @@ class Staging {
   simt::Memory rows_[4], results_[5], counts_, splits_, word_;
 };
 
-// Staging memory of queries that run side by side.
+// Staging memory of queries that run at the same time.
 class StagingPool {
  public:
   class Lease {
@@ -77,76 +77,76 @@ class StagingPool {
   std::vector<std::unique_ptr<Staging>> unused_;
 };
 
-// The caller's array with three numbers per row.
+// An array of the caller with three numbers per row.
 struct MeshArray {
   const void* data = nullptr;
   std::size_t rows = 0;
-  std::string type;  // of vertices: "float32", "float64"; of triangles: "int32", ..., "uint64"
+  std::string type;  // vertices: "float32", "float64"; triangles: "int32", ..., "uint64"
   bool on_gpu = false;
 };
 
 struct MeshOptions {
   simt::DeviceInfo device;
   bool watertight = false;
-  const registry::RegisteredAllocator* allocator = nullptr;  // of the builds
+  const registry::RegisteredAllocator* allocator = nullptr;  // used by builds
   kdtree::SahCosts costs;
   // Max bytes of copies of the caller's arrays, per query.
   std::size_t batch_bytes = std::size_t{256} << 20;
 };
 
-// Rays and results are in one kind of memory: the host's, or that of the mesh's GPU.
+// A query. Rays and results are all in the host's memory, or all in that of the mesh's GPU.
 struct RayQuery {
   RayArrays rays;
   std::size_t count = 0;
   bool on_gpu = false;
-  std::function<void()> between_batches;  // may throw; ends the query
+  std::function<void()> between_batches;  // may throw, which ends the query
 };
 
 struct MeshStats {
   kdtree::TreeStats tree;
-  bool incomplete = false;  // for lack of memory: larger leaves
+  bool incomplete = false;  // memory was exhausted: some leaves are larger
   std::size_t tree_bytes = 0, record_bytes = 0, mesh_bytes = 0;
-  std::size_t builder_bytes = 0;  // kept for the next update()
-  double build_ms = 0;            // of the last build's kernel
+  std::size_t builder_bytes = 0;  // memory kept for the next update()
+  double build_ms = 0;            // time of the last build's kernel
 };
 
 struct Camera {
   Vec3d eye, target;  // in the caller's coordinates
 };
 
-// Any thread may call any function. Queries run side by side; update() waits for them. Functions
-// throw Error: Exit::scene for vertices and triangles that are not a mesh.
+// Any thread may call any function. Queries run at the same time; update() waits for them.
+// Functions throw an Error with Exit::scene if vertices and triangles are not a mesh.
 class TracedMesh {
  public:
   TracedMesh(const MeshArray& vertices, const MeshArray& triangles, const MeshOptions& options);
 
   const simt::DeviceInfo& device() const { return options_.device; }
-  // Neither changes.
+  // These numbers never change.
   std::size_t vertices() const { return vertices_; }
   std::size_t triangles() const { return mesh_->triangles.size(); }
 
-  // Replaces all vertices and builds a new tree. After an error for the vertices the mesh is as
-  // before; after any other one queries throw until an update succeeds.
+  // Replaces all vertices and builds a new tree. After an error in the vertices the mesh is as
+  // before; after any other error queries throw until an update succeeds.
   void update(const MeshArray& vertices);
 
-  // `out` has `count` rows of each wanted result.
+  // `out` has `count` rows for each result that is wanted.
   void cast(const RayQuery& query, HitArrays out) const;
   void find_any(const RayQuery& query, HitArrays out) const;
-  // With `unique`, hits of a ray at one distance count once, and the first of them is listed.
+  // With `unique`, hits of a ray at one distance count once; the first of them is listed.
   void count(const RayQuery& query, bool unique, std::uint32_t* counts) const;
-  // `allocate` gets the splits, one more than rays, and returns the arrays to be filled.
+  // `allocate` gets the splits, one more than there are rays, and returns the arrays to be filled.
   void list(const RayQuery& query, bool unique,
             const std::function<ListArrays(const std::vector<std::int64_t>&)>& allocate) const;
 
   scenes::Mesh download() const;
-  bool watertight() const;  // the test of cast() and find_any()
+  bool watertight() const;  // the test that cast() and find_any() use
   MeshStats stats() const;
   struct Bounds {
     Vec3d lo, hi;
   };
   Bounds bounds() const;  // in the caller's coordinates
-  // With a camera, `job.camera` gives its angle and axis; without one, only the axis: the rest is
-  // chosen.
+  // With a camera, `job.camera` gives its angle and up axis. Without one it gives only the axis;
+  // the rest is chosen.
   render::Image render(render::RenderJob job, const std::optional<Camera>& camera) const;
 
  private:
@@ -170,21 +170,21 @@ class TracedMesh {
 
   MeshOptions options_;
   std::size_t vertices_ = 0;
-  Vec3d origin_;  // of the mesh: vertices are relative to it
+  Vec3d origin_;  // the mesh's origin, to which vertices are relative
   bool coarse_ = false;
-  mutable std::shared_mutex mutex_;  // exclusive for update()
+  mutable std::shared_mutex mutex_;  // update() locks it exclusively
   std::unique_ptr<kdtree::DeviceMesh> mesh_;
   simt::Buffer<Vec3> next_vertices_;
   std::unique_ptr<kdtree::Workspace> workspace_;
-  kdtree::TreeArrays ordered_;  // on a GPU, until the first update
+  kdtree::TreeArrays ordered_;  // on a GPU until the first update
   kdtree::DeviceTree tree_;
   bool has_tree_ = false, has_moved_ = false, incomplete_ = false, watertight_ = false;
   double build_ms_ = 0;
-  simt::Memory records_;  // of the test of cast()
+  simt::Memory records_;  // records for the test that cast() uses
   mutable std::mutex lazy_mutex_;
-  mutable simt::Memory corner_records_;  // for count() and list(), if records_ are others
+  mutable simt::Memory corner_records_;  // for count() and list(), if records_ are of another test
   mutable bool has_corner_records_ = false;
-  mutable simt::Buffer<kdtree::Row> normals_;  // of the triangles, on a GPU
+  mutable simt::Buffer<kdtree::Row> normals_;  // normals of the triangles, on a GPU
   mutable bool has_normals_ = false;
   mutable std::optional<kdtree::TreeStats> stats_;
   mutable StagingPool staging_;

@@ -6,7 +6,8 @@
   const allocators = Object.keys(JSON.parse(document.getElementById("allocators").textContent));
   const root = document.documentElement;
 
-  // Curves differ without colour: each of 40 has a distinct pair of symbol and dash pattern.
+  // Curves can be told apart without colour: each of 40 has its own pair of symbol and dash
+  // pattern.
   const symbols = ["circle", "square", "diamond", "cross", "x", "triangle-up", "triangle-down", "star",
                    "circle-open", "square-open", "diamond-open", "hexagon", "pentagon", "triangle-left", "triangle-right",
                    "hourglass", "bowtie", "star-open", "hexagon-open", "pentagon-open"];
