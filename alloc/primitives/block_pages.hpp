@@ -124,6 +124,8 @@ class BlockPages {
   HEAPWOOD_INLINE std::uint32_t pages() const { return pages_; }
   HEAPWOOD_INLINE unsigned page_shift() const { return shape_.page_shift; }
   HEAPWOOD_INLINE std::size_t page_bytes() const { return std::size_t{1} << shape_.page_shift; }
+  // The first page; the others follow it.
+  HEAPWOOD_INLINE std::byte* memory() const { return base_ + memory_at_; }
   HEAPWOOD_INLINE std::uint32_t least() const { return shape_.least; }
   HEAPWOOD_INLINE std::uint32_t top() const { return shape_.top; }
   // Blocks of class k per page.
@@ -430,7 +432,6 @@ class BlockPages {
   HEAPWOOD_INLINE Word64 mask(std::uint32_t page, std::uint32_t w) const {
     return Word64(masks_of(page)[w]);
   }
-  HEAPWOOD_INLINE std::byte* memory() const { return base_ + memory_at_; }
 
   std::byte* base_ = nullptr;
   std::size_t bytes_ = 0;

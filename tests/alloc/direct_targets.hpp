@@ -13,6 +13,8 @@
 #include "alloc/allocators/cuda_malloc.hpp"
 #include "alloc/allocators/fdg.hpp"
 #include "alloc/allocators/fdg_published.hpp"
+#include "alloc/allocators/flatter_scatter.hpp"
+#include "alloc/allocators/gallatin.hpp"
 #include "alloc/allocators/halloc.hpp"
 #include "alloc/allocators/heapwood.hpp"
 #include "alloc/allocators/ouroboros.hpp"
@@ -46,7 +48,8 @@ void append_all(std::vector<Target>& list, const std::string& suffix,
                 const simt::DeviceId& device) {
   append<Device, Atomic, AwMalloc, AwMallocSafe, CMalloc, CMallocR, CfMalloc, CmMalloc, CfmMalloc,
          Scatter, Halloc, XMalloc, OuroborosPS, OuroborosPVA, OuroborosPVL, OuroborosCS,
-         OuroborosCVL, Fdg, FdgPublished, Bulk, Heapwood, CudaMalloc>(list, suffix, device);
+         OuroborosCVL, Fdg, FdgPublished, Bulk, Gallatin, FlatterScatter, Heapwood, CudaMalloc>(
+      list, suffix, device);
   append<Device, AwMallocSafe::WithBuiltin, Scatter::WithBuiltin, Halloc::WithBuiltin,
          XMalloc::WithBuiltin>(list, "_builtin" + suffix, device);
 }

@@ -5,6 +5,8 @@
 
 #include "alloc/adaptors/coalesced.hpp"
 #include "alloc/allocators/circular_lists.hpp"
+#include "alloc/allocators/flatter_scatter.hpp"
+#include "alloc/allocators/gallatin.hpp"
 #include "alloc/allocators/halloc.hpp"
 #include "alloc/allocators/scatter.hpp"
 #include "tests/alloc/conformance.hpp"
@@ -80,7 +82,7 @@ TEST(LaneGroup, FindsTheNthBit) {
 
 template <class A>
 class GroupedLanes : public testing::Test {};
-using Grouped = testing::Types<Scatter, Halloc, CfMalloc, CmMalloc>;
+using Grouped = testing::Types<Scatter, Halloc, CfMalloc, CmMalloc, Gallatin, FlatterScatter>;
 TYPED_TEST_SUITE(GroupedLanes, Grouped);
 
 // All lanes request one size until the pool is exhausted. Groups that find memory for some of their

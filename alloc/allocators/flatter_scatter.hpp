@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: MIT
+// FlatterScatter: the allocator of mallocMC 3 (alpaka group, 2024), a successor of ScatterAlloc.
+// The heap is access blocks, which are pages with a table. A page gets the size of its chunks by
+// compare-and-swap when it is first used; the table has that size and how many chunks are in use. A
+// bit field in two levels at the page's end says which ones. A request is hashed by its
+// multiprocessor and its size to a page, and walks on through the access block, then through the
+// following ones. A request above a page takes contiguous pages of one access block.
+//
+// Differs from the published code:
+//   - size and number of chunks are one word, so an empty page changes its size in one step, and
+//     the thread that does so clears the bit field; a page that becomes empty is left as it is;
+//   - lanes that call together with one size act as one;
+//   - the tables of all access blocks are at the beginning of the pool, and an access block is a
+//     quarter of the pool, at least 32 pages: it limits a request;
+//   - pages of 128 KiB shrink with the pool;
+//   - a request that finds no page of its size takes a chunk of up to twice the size.
+//
+// Limits: sizes are exact to 16 bytes, so each size in use has pages of its own. A full pool is
+// found by two walks over all pages; a request may be refused while other threads change pages.
+// Overhead: 8 bytes per page, one bit per chunk.
+#pragma once
+
+#include "simt/cxx20.hpp"  // first
+
+#include <algorithm>
+
+#include "alloc/allocator.hpp"
+#include "alloc/primitives/lane_group.hpp"
+#include "alloc/primitives/word.hpp"
+
+namespace heapwood::alloc {
+
+class FlatterScatter {
+ public:
+  static constexpr AllocatorTraits traits{
+      .id = "flatter-scatter",
+      .label = "FlatterScatter",
+      .paper = "mallocMC 3, 2024",
+      .note = "pages of one chunk size in access blocks, found by hashing",
+      .smallest_pool = 8192};
+
+  template <class Device>
+  static FlatterScatter create(Pool pool, const AllocatorOptions& options, const Device& device) {
+    check_pool(traits, pool);
+    FlatterScatter f;
+    f.base_ = pool.base;
+    f.bytes_ = pool.bytes;
+    f.wait_ = options.wait_when_full;
+    f.page_shift_ = std::clamp(simt::highest_bit(pool.bytes / 512), 8u, 17u);
+    std::size_t pages = (pool.bytes - states_at) >> f.page_shift_;
+    while (f.pages_at(pages) + (pages << f.page_shift_) > pool.bytes) --pages;
+    f.memory_ = pool.base + f.pages_at(pages);
+    f.pages_ = static_cast<std::uint32_t>(pages);
+    f.block_pages_ = std::min(f.pages_, std::max(32u, (f.pages_ + 3) / 4));
+    static_assert(sizeof(FlatterScatter) <= states_at);
+    simt::device_fill(device.id(), pool.base, 0, f.pages_at(pages));
+    simt::device_upload(device.id(), pool.base, &f, sizeof(f));
+    return f;
+  }
+
+  template <class Thread>
+  HEAPWOOD_INLINE void* allocate(Thread& thread, std::size_t bytes) const {
+    return attempt_until(thread, wait_, [&]() -> void* {
+      if (bytes > largest_chunk()) return allocate_pages(self(), thread, bytes);
+      const auto size = static_cast<std::uint32_t>(padded(bytes));
+      // Lanes that request the same size of the same pool act as one.
+      const LaneGroup<Thread> group(thread, thread.together(base_ + size / granule));
+      const std::uint32_t page = scaled(hash(thread.sm(), size), pages_);
+      const std::uint32_t n = group.once([&] { return enter(page, size, group.size()); });
+      if (n < group.size()) return allocate_slow(self(), thread, group.lanes(), page, n, size);
+      return take(self(), thread, group.lanes(), page, size);
+    });
+  }
+
+  template <class Thread>
+  HEAPWOOD_INLINE void deallocate(Thread& thread, void* chunk) const {
+    if (chunk == nullptr) return;
+    const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(chunk) - memory_);
+    const auto page = static_cast<std::uint32_t>(offset >> page_shift_);
+    // relaxed: the size is constant while a chunk is in use.
+    const std::uint32_t size = size_of(state(page).load(simt::relaxed));
+    if ((size & run) != 0) return free_pages(page, size & ~run);
+    const auto i = static_cast<std::uint32_t>(offset & (page_bytes() - 1)) / size;
+    const LaneGroup<Thread> word_mates(thread, thread.together(&bits_of(page, i / 64)));
+    word_mates.sync();  // these lanes' accesses to their chunks come before both releases
+    const std::uint64_t bits = word_mates.reduce_or(std::uint64_t{1} << i % 64);
+    if (word_mates.rank() == 0) {
+      // release: hands the chunks over to the threads that take these bits. acquire: the mark of a
+      // full word is cleared after it has been set.
+      if (Word64(bits_of(page, i / 64)).fetch_and(~bits, simt::acq_rel) == ~std::uint64_t{0})
+        Word64(full_words(page, i / 4096))
+            .fetch_and(~(std::uint64_t{1} << i / 64 % 64), simt::acq_rel);
+      // release: hands the chunks over to the thread that gives the page another size. The bits are
+      // cleared before: a page has no more bits set than chunks counted.
+      state(page).fetch_sub(word_mates.size(), simt::release);
+    }
+  }
+
+  template <class Visitor>
+  void walk(const HostView& host, Visitor visit) const;
+
+ private:
+  static constexpr std::size_t states_at = 256;
+  // A page's state is {size of its chunks:32, chunks in use:32}. While a thread clears the bit
+  // field the number is `locked` higher, so the page looks full.
+  static constexpr std::uint64_t one_size = std::uint64_t{1} << 32;
+  static constexpr std::uint32_t locked = 1u << 30;
+  // The size of the pages of a large request; that of the first one has the number of pages, too.
+  static constexpr std::uint32_t run = 1u << 31;
+
+  static HEAPWOOD_INLINE std::uint32_t size_of(std::uint64_t state) { return high(state); }
+  static HEAPWOOD_INLINE std::uint32_t count_of(std::uint64_t state) { return low(state); }
+
+  HEAPWOOD_INLINE const FlatterScatter* self() const { return as<const FlatterScatter>(base_); }
+  HEAPWOOD_INLINE std::size_t page_bytes() const { return std::size_t{1} << page_shift_; }
+  static std::size_t pages_at(std::size_t pages) {
+    return round_up(states_at + pages * sizeof(std::uint64_t), 256);
+  }
+  HEAPWOOD_INLINE Word64 state(std::uint32_t page) const {
+    return Word64(as<std::uint64_t>(base_ + states_at)[page]);
+  }
+
+  // A page ends with its bit field, in which the words of each level run backwards. Upper level:
+  // the words of the lower one that are full, as many as the smallest chunks need.
+  HEAPWOOD_INLINE std::uint32_t upper_words() const {
+    return page_shift_ <= 16 ? 1 : 1u << (page_shift_ - 16);
+  }
+  HEAPWOOD_INLINE std::uint64_t& full_words(std::uint32_t page, std::uint32_t i) const {
+    return as<std::uint64_t>(memory_ +
+                             (std::size_t{page + 1} << page_shift_))[-1 - std::ptrdiff_t{i}];
+  }
+  HEAPWOOD_INLINE std::uint64_t& bits_of(std::uint32_t page, std::uint32_t i) const {
+    return full_words(page, upper_words() + i);
+  }
+  // How many chunks a page has. Two at least.
+  HEAPWOOD_INLINE std::uint32_t chunks(std::uint32_t size) const {
+    const std::uint32_t bits = ((1u << page_shift_) - 8 * upper_words() - 8) * 8;
+    return bits / (8 * size + 1);
+  }
+  HEAPWOOD_INLINE std::size_t largest_chunk() const { return page_bytes() / 2 - 32; }
+
+  // Multiples of the golden ratio are evenly spread, so multiprocessors and sizes have pages of
+  // their own as long as there are enough.
+  static HEAPWOOD_INLINE std::uint32_t hash(std::uint32_t sm, std::uint32_t size) {
+    return (sm + size / granule * 38183u) * 2654435769u;
+  }
+
+  // Counts up to n chunks of a size in a page that has this size or is empty. Returns how many.
+  HEAPWOOD_INLINE std::uint32_t enter(std::uint32_t page, std::uint32_t size,
+                                      std::uint32_t n) const {
+    const std::uint32_t all = chunks(size);
+    Word64 word = state(page);
+    std::uint64_t seen = word.load(simt::relaxed);
+    if (size_of(seen) != size && count_of(seen) == 0)
+      return set_size(self(), page, seen, size, n < all ? n : all);
+    if (size_of(seen) != size || count_of(seen) >= all) return 0;
+    // acquire: synchronizes with the thread that cleared the bit field.
+    seen = word.fetch_add(n, simt::acquire);
+    std::uint32_t counted = 0;
+    if (size_of(seen) == size && count_of(seen) < all)
+      counted = all - count_of(seen) < n ? all - count_of(seen) : n;
+    // relaxed: these chunks have had no user.
+    if (counted < n) word.fetch_sub(n - counted, simt::relaxed);
+    return counted;
+  }
+  // Gives an empty page in the state `seen` a size, with n chunks counted. Returns n, or 0 if
+  // another thread was faster.
+  static HEAPWOOD_OUTLINE std::uint32_t set_size(const FlatterScatter* self, std::uint32_t page,
+                                                 std::uint64_t seen, std::uint32_t size,
+                                                 std::uint32_t n) {
+    Word64 word = self->state(page);
+    // acquire: synchronizes with the last users of the page's chunks.
+    if (!word.compare_exchange_strong(seen, size * one_size + locked + n, simt::acquire,
+                                      simt::relaxed))
+      return 0;
+    const std::uint32_t all = self->chunks(size), words = (all + 63) / 64;
+    HEAPWOOD_ROLLED
+    for (std::uint32_t i = 0; i < words + self->upper_words(); ++i)
+      Word64(self->full_words(page, i)).store(0, simt::relaxed);  // relaxed: the page is locked
+    // The last word's bits without a chunk count as used.
+    if (all % 64 != 0)
+      Word64(self->bits_of(page, words - 1)).store(~std::uint64_t{0} << all % 64, simt::relaxed);
+    // release: publishes the bit field.
+    word.fetch_sub(locked, simt::release);
+    return n;
+  }
+
+  // Returns a chunk to each lane of a group whose chunks are counted. nullptr only if the launch is
+  // aborted.
+  template <class Thread>
+  static HEAPWOOD_OUTLINE void* take(const FlatterScatter* self, Thread thread, std::uint32_t lanes,
+                                     std::uint32_t page, std::uint32_t size) {
+    LaneGroup<Thread> group(thread, lanes);
+    const std::uint32_t words = (self->chunks(size) + 63) / 64;
+    std::uint32_t w = scaled((thread.worker() + 1) * 2654435769u, words);
+    HEAPWOOD_ROLLED
+    for (std::uint32_t tries = 0;; ++tries) {
+      const std::uint64_t clear = group.once([&] {
+        w = self->next_open(page, w, words);
+        return ~Word64(self->bits_of(page, w)).load(simt::relaxed);  // relaxed: only candidates
+      });
+      w = group.once([&] { return w; });
+      if (clear != 0) {
+        const bool picks = group.rank() < simt::popcount(clear);
+        const unsigned bit = picks ? nth_bit(clear, group.rank()) : 0;
+        const std::uint64_t wanted = group.reduce_or(std::uint64_t{picks} << bit);
+        const std::uint64_t taken = group.once([&] { return self->set_bits(page, w, wanted); });
+        group.sync();  // makes the acquire visible to all lanes
+        const bool has_chunk = picks && (taken >> bit & 1) == 0;
+        group = group.part(has_chunk);
+        if (has_chunk)
+          return self->memory_ + (std::size_t{page} << self->page_shift_) +
+                 (std::size_t{w} * 64 + bit) * size;
+      }
+      // As many bits are clear as chunks are counted, or other threads are between the two.
+      w = w + 1 == words ? 0 : w + 1;
+      if (tries >= words) {
+        if (group.once([&] { return std::uint32_t{thread.aborted()}; }) != 0) return nullptr;
+        thread.pause(tries - words);
+      }
+    }
+  }
+  // The first word from w on, cyclically, that is not marked as full; w if all are.
+  HEAPWOOD_INLINE std::uint32_t next_open(std::uint32_t page, std::uint32_t w,
+                                          std::uint32_t words) const {
+    std::uint32_t from = w;
+    HEAPWOOD_ROLLED
+    for (std::uint32_t i = 0; i <= upper_words(); ++i) {
+      // relaxed: a hint.
+      const std::uint64_t open = ~Word64(full_words(page, from / 64)).load(simt::relaxed) &
+                                 (~std::uint64_t{0} << from % 64);
+      const std::uint32_t found = from / 64 * 64 + simt::lowest_bit(open);
+      if (open != 0 && found < words) return found;
+      from = (from / 64 + 1) * 64 < words ? (from / 64 + 1) * 64 : 0;
+    }
+    return w;
+  }
+  // Sets bits of a word and returns the previous ones. Marks the word if it is full. If a chunk is
+  // freed meanwhile, either this thread sees it after setting the mark, or the other one clears the
+  // mark afterwards.
+  HEAPWOOD_INLINE std::uint64_t set_bits(std::uint32_t page, std::uint32_t w,
+                                         std::uint64_t wanted) const {
+    Word64 word(bits_of(page, w));
+    // acquire: synchronizes with the last users of the chunks. release: a thread that frees a chunk
+    // of a full word clears the mark after it has been set.
+    const std::uint64_t taken = word.fetch_or(wanted, simt::acq_rel);
+    if ((taken | wanted) == ~std::uint64_t{0} && taken != ~std::uint64_t{0}) {
+      Word64 marks(full_words(page, w / 64));
+      const std::uint64_t mark = std::uint64_t{1} << w % 64;
+      marks.fetch_or(mark, simt::acq_rel);  // acq_rel: ordered with the word, see above
+      if (word.load(simt::acquire) != ~std::uint64_t{0}) marks.fetch_and(~mark, simt::acq_rel);
+    }
+    return taken;
+  }
+
+  // Continues with lanes of which the first n have a chunk counted in `page`: walks on for the
+  // others. A second walk also accepts pages whose chunks have up to twice the size.
+  template <class Thread>
+  static HEAPWOOD_OUTLINE void* allocate_slow(const FlatterScatter* self, Thread thread,
+                                              std::uint32_t lanes, std::uint32_t page,
+                                              std::uint32_t n, std::uint32_t size) {
+    LaneGroup<Thread> group(thread, lanes);
+    std::uint32_t chunk = size;
+    HEAPWOOD_ROLLED
+    for (std::uint32_t visited = 1;;) {
+      const bool has_chunk = group.rank() < n;
+      group = group.part(has_chunk);
+      if (has_chunk) return take(self, thread, group.lanes(), page, chunk);
+      // The first lane walks for all.
+      struct Found {
+        std::uint32_t visited, page, n, chunk;
+      } found{visited, page, 0, size};
+      if (group.rank() == 0) {
+        HEAPWOOD_ROLLED
+        for (; found.n == 0 && found.visited < 2 * self->pages_; ++found.visited) {
+          found.page = self->page_after(found.page);
+          // relaxed: only whether to try.
+          const std::uint64_t seen = self->state(found.page).load(simt::relaxed);
+          found.chunk = size;
+          if (found.visited >= self->pages_ && size_of(seen) > size && size_of(seen) <= 2 * size)
+            found.chunk = size_of(seen);
+          if (size_of(seen) == found.chunk || count_of(seen) == 0)
+            found.n = self->enter(found.page, found.chunk, group.size());
+        }
+      }
+      visited = group.once([&] { return found.visited; });
+      page = group.once([&] { return found.page; });
+      chunk = group.once([&] { return found.chunk; });
+      n = group.once([&] { return found.n; });
+      if (n == 0) return nullptr;
+    }
+  }
+  HEAPWOOD_INLINE std::uint32_t page_after(std::uint32_t page) const {
+    return page + 1 == pages_ ? 0 : page + 1;
+  }
+
+  // Takes contiguous empty pages of one access block.
+  template <class Thread>
+  static HEAPWOOD_OUTLINE void* allocate_pages(const FlatterScatter* self, Thread thread,
+                                               std::size_t bytes) {
+    if ((bytes - 1) >> self->page_shift_ >= self->block_pages_) return nullptr;
+    const auto n = static_cast<std::uint32_t>(((bytes - 1) >> self->page_shift_) + 1);
+    const std::uint32_t blocks = (self->pages_ + self->block_pages_ - 1) / self->block_pages_;
+    std::uint32_t block = scaled(hash(thread.sm(), n * granule), blocks);
+    HEAPWOOD_ROLLED
+    for (std::uint32_t i = 0; i < blocks; ++i, block = block + 1 == blocks ? 0 : block + 1) {
+      const std::uint32_t begin = block * self->block_pages_, next = begin + self->block_pages_,
+                          end = next < self->pages_ ? next : self->pages_;
+      HEAPWOOD_ROLLED
+      for (std::uint32_t page = begin, empty = 0; page < end; ++page) {
+        // relaxed: only whether to try.
+        empty = count_of(self->state(page).load(simt::relaxed)) == 0 ? empty + 1 : 0;
+        if (empty < n) continue;
+        const std::uint32_t first = page + 1 - n;
+        std::uint32_t taken = 0;
+        HEAPWOOD_ROLLED
+        while (taken < n && self->take_page(first + taken)) ++taken;
+        if (taken == n) {
+          // relaxed: the pages belong to this thread. A read-modify-write, because threads that
+          // come late count chunks in the same word and subtract them again.
+          self->state(first).fetch_add(n * one_size, simt::relaxed);
+          return self->memory_ + (std::size_t{first} << self->page_shift_);
+        }
+        HEAPWOOD_ROLLED
+        for (std::uint32_t k = 0; k < taken; ++k)
+          self->state(first + k).fetch_sub(1, simt::relaxed);  // relaxed: had no user
+        page = first + taken;                                  // which another thread has taken
+        empty = 0;
+      }
+    }
+    return nullptr;
+  }
+  HEAPWOOD_INLINE bool take_page(std::uint32_t page) const {
+    std::uint64_t seen = state(page).load(simt::relaxed);
+    // acquire: synchronizes with the last users of the page.
+    return count_of(seen) == 0 && state(page).compare_exchange_strong(seen, run * one_size + 1,
+                                                                      simt::acquire, simt::relaxed);
+  }
+  HEAPWOOD_INLINE void free_pages(std::uint32_t first, std::uint32_t n) const {
+    // release: hands the pages over to the threads that give them a size. The first one comes last,
+    // because its word names the others.
+    HEAPWOOD_ROLLED
+    for (std::uint32_t i = n; i-- > 0;) state(first + i).fetch_sub(1, simt::release);
+  }
+
+  std::byte* base_ = nullptr;
+  std::byte* memory_ = nullptr;  // of page 0
+  std::size_t bytes_ = 0;
+  unsigned page_shift_ = 17;
+  std::uint32_t pages_ = 0, block_pages_ = 0;  // of the pool, of an access block
+  bool wait_ = false;
+};
+
+// Adjacent empty pages of an access block are one region.
+template <class Visitor>
+void FlatterScatter::walk(const HostView& host, Visitor visit) const {
+  using State = Region::State;
+  const auto memory_at = static_cast<std::size_t>(memory_ - base_);
+  visit(Region{0, memory_at, State::metadata});
+  const auto states = host.read(as<const std::uint64_t>(base_ + states_at), pages_);
+  const auto at = [&](std::uint32_t page) {
+    return memory_at + (std::size_t{page} << page_shift_);
+  };
+  for (std::uint32_t page = 0, n = 1; page < pages_; page += n) {
+    const std::uint32_t size = size_of(states[page]), count = count_of(states[page]);
+    n = 1;
+    if (count == 0) {
+      while ((page + n) % block_pages_ != 0 && page + n < pages_ && count_of(states[page + n]) == 0)
+        ++n;
+      visit(Region{at(page), at(page + n) - at(page), State::free});
+    } else if ((size & run) != 0) {
+      n = size & ~run;
+      visit(Region{at(page), at(page + n) - at(page), State::used});
+    } else {
+      const std::uint32_t all = chunks(size), words = (all + 63) / 64;
+      const auto bits = host.read(&bits_of(page, words - 1), words);  // the last word first
+      std::uint32_t used = 0;
+      for (std::uint32_t i = 0; i < all; ++i) {
+        const bool is_used = (bits[words - 1 - i / 64] >> i % 64 & 1) != 0;
+        used += is_used;
+        visit(Region{at(page) + std::size_t{i} * size, size, is_used ? State::used : State::free});
+      }
+      if (used != count)
+        throw Error(Exit::failed, "page " + std::to_string(page) + " counts " +
+                                      std::to_string(count) + " chunks in use, its bit field has " +
+                                      std::to_string(used));
+      const std::size_t end = at(page) + std::size_t{all} * size;
+      visit(Region{end, at(page + 1) - end, State::metadata});
+    }
+  }
+  if (at(pages_) < bytes_) visit(Region{at(pages_), bytes_ - at(pages_), State::metadata});
+}
+
+}  // namespace heapwood::alloc
