@@ -198,7 +198,8 @@ void list_devices(Listing& listing, const std::vector<simt::DeviceInfo>& devices
 Exit list(const ListOptions& options) {
   if (!options.id.empty()) {
     if (options.what != "allocators")
-      throw Error(Exit::usage, "list: only allocators have an ID: heapwood list allocators ID");
+      throw Error(Exit::usage,
+                  "list: an ID can follow allocators only: heapwood list allocators ID");
     find_allocator(options.id);
   }
   const std::vector<simt::DeviceInfo> devices = simt::list_devices();

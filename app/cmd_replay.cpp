@@ -119,7 +119,7 @@ void add_replay(Program& program, Invocation& invocation) {
                  "how many events a warp may be ahead of the others\n(approximate); 0 = chosen by "
                  "the number of warps",
                  {0, 1e9});
-  command.number("--samples", settings.samples, "of the pool over time, in untimed replays",
+  command.number("--samples", settings.samples, "inspections of the pool per untimed replay",
                  {1, 10000});
   command.number("--seconds", settings.seconds, "time limit of a replay", {0.001, 86400}, "S");
   command.number("--budget", settings.budget_seconds,

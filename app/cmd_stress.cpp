@@ -82,7 +82,7 @@ Exit stress(const StressCommand& command, const std::vector<std::string>& argv) 
         return entry->options.large_backend == alloc::LargeBackend::builtin;
       });
   if (workloads::has_lifetimes(settings.test) && (settings.coalesced || uses_builtin))
-    throw_error(Exit::usage, "stress: {}: neither --coalesced nor large=builtin",
+    throw_error(Exit::usage, "stress: {}: leave out --coalesced and large=builtin",
                 command_name(settings.test));
   Measuring measuring("stress", command.measuring);
   bench.device = measuring.start();
@@ -163,8 +163,8 @@ void add_stress(Program& program, Invocation& invocation) {
                "order of frees in lifetimes and soak: random, lifo,\nimmortal", "ORDER");
   command.number(
       "--probability", settings.probability,
-      "probability: that a thread makes its call of a launch;\n0.25 gives the calls that "
-      "RegEff counted",
+      "probability: chance that a thread calls malloc or\nfree in a launch; 0.25 gives RegEff's "
+      "call counts",
       {0.001, 1}, "P");
   command.number("--seed", settings.seed, "seed of probability, mixed, churn, lifetimes, soak",
                  {0, UINT32_MAX});

@@ -158,10 +158,9 @@ Merged merge_reproductions(const std::optional<ResultsFile>& earlier,
       const auto [known, is_new] = cases.emplace(key, std::pair(one, file));
       if (is_new) case_order.push_back(key);
       if (!is_new && (!earlier || file != &*earlier) && known->second.first != one)
-        refuse_file(*file,
-                    fmt::format("has another result of a case that is in {}, too; name one of "
-                                "them",
-                                known->second.second->path));
+        refuse_file(*file, fmt::format("has another result of a case that is in {}, too; leave out "
+                                       "one of them",
+                                       known->second.second->path));
     }
     for (const Json& item : file->json.value("items", empty)) {
       const std::string id = text_at(item, "id");
@@ -217,8 +216,8 @@ void order_shards(std::vector<ResultsFile>& shards) {
       continue;
     }
     if (!shard.is_whole() && shard == shard_in(before) && before.device() == file.device())
-      refuse_file(file, fmt::format("is shard {}, as is {}; name one of them", shard_text(shard),
-                                    before.path));
+      refuse_file(file, fmt::format("is shard {}, as is {}; leave one of them out",
+                                    shard_text(shard), before.path));
     ++i;
   }
 }
@@ -298,8 +297,8 @@ Json merged_results(const std::vector<ResultsFile>& shards,
         results.push_back({tag_of(result), file.path, std::move(result)});
       else if (const MergedResult& other = results[found->second]; other.json != result)
         refuse_file(file,
-                    fmt::format("has another result of a measurement that is in {}, too; name one "
-                                "of them",
+                    fmt::format("has another result of a measurement that is in {}, too; leave "
+                                "out one of them",
                                 other.path));
     }
   }

@@ -119,7 +119,7 @@ std::string hexadecimal(std::uintptr_t address) {
 void refuse_free(const Policy& policy, const void* block) {
   const auto address = reinterpret_cast<std::uintptr_t>(block);
   std::string why =
-      "the address is foreign: it is in no memory of this allocator; free it where it came from";
+      "the address is in no memory of this allocator; free it with the allocator that returned it";
   policy.walk([&](const HostRegion& region) {
     if (address - region.address >= region.bytes) return;
     switch (region.state) {

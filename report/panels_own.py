@@ -16,7 +16,7 @@ STEPS = {
     "cfmmalloc-table": "headers in a table",
     "cfmmalloc-draws": "walks that get stuck continue where a hash says",
     "cfmmalloc-ungrouped": "pieces with counts of free chunks",
-    "cfmmalloc": "lanes of a warp share a walk",
+    "cfmmalloc": "lanes of a warp share a search",
 }
 
 

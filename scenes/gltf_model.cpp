@@ -425,7 +425,7 @@ void Model::add_camera(const Pose& pose) {
   }
   if (skipped > 0)
     note(skipped, skipped == 1 ? " camera" : " cameras",
-         " ignored: singular, too wide, too far away, or without a horizon");
+         " ignored: not invertible, too wide, too far away, or vertical");
 }
 
 }  // namespace heapwood::scenes::gltf

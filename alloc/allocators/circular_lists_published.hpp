@@ -77,7 +77,7 @@ struct CfmMallocTable
                                           .paper = "RegEff 5.4",
                                           .note =
                                               "CFMMalloc (published) with headers in a table "
-                                              "beside the memory; a step of the ablation"};
+                                              "beside the memory; a step of own-ablation"};
 };
 
 // Third step: after every 8 chunks a search continues at a random chunk of the pre-split.
@@ -89,8 +89,7 @@ struct CfmMallocDraws
       .id = "cfmmalloc-draws",
       .label = "CFMMalloc (draws)",
       .paper = "RegEff 5.4",
-      .note =
-          "CFMMalloc (table) whose walks continue at chunks drawn by hash; a step of the ablation"};
+      .note = "CFMMalloc (table) whose searches continue at random chunks; a step of own-ablation"};
 };
 
 // A thread whose lanes never act together.
@@ -108,7 +107,7 @@ struct CfmMallocUngrouped
       .id = "cfmmalloc-ungrouped",
       .label = "CFMMalloc (ungrouped)",
       .paper = "RegEff 5.4",
-      .note = "CFMMalloc whose lanes never share a walk; a step of the ablation"};
+      .note = "CFMMalloc whose lanes never share a search; a step of own-ablation"};
 
   template <class Thread>
   HEAPWOOD_INLINE void* allocate(Thread& thread, std::size_t bytes) {

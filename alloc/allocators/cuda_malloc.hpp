@@ -18,7 +18,7 @@ struct CudaMalloc {
       .label = "CudaMalloc",
       .paper = "RegEff 4.2",
       .note =
-          "device malloc on the GPU, the system's on the CPU; the heap cannot be walked, so "
+          "device malloc on the GPU, the system's on the CPU; its heap cannot be inspected, so "
           "fragmentation is unknown",
       .in_pool = false};
 

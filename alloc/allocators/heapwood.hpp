@@ -33,7 +33,7 @@ struct Heapwood {
       "heapwood",
       "Heapwood",
       "none: own design",
-      "pages of one size class, a mark per free block; arenas of their own for warps that persist",
+      "pages of blocks of one size class; persistent warps have arenas of their own",
       Frees::individually,
       /*lower_bound=*/false,
       /*keeps_live_memory=*/true,

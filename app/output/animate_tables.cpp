@@ -111,10 +111,10 @@ std::vector<std::string> animate_method_lines(const std::vector<AnimateRow>& row
              "shaded: a camera ray and a shadow ray per pixel";
   }
   lines.push_back(fmt::format(
-      "method: medians over frames, run in turn by all allocators after a warm-up; the frame's "
-      "mesh "
-      "is made before; upload: what moves, from page-locked memory; reset: pool, queue and launch; "
-      "build: the kernel; records: triangles as rays read them; {}",
+      "method: medians over frames; each frame is measured with all allocators in turn, after a "
+      "warm-up; its mesh is made before; upload: vertices that moved, from page-locked memory; "
+      "reset: pool, "
+      "queue and launch; build: the kernel; records: triangles as rays read them; {}",
       traced));
   const auto has_hash = [](const AnimateRow& row) {
     return row.status == Status::ok && !row.hashes.empty();

@@ -453,8 +453,8 @@ Table stress_memory_table(const std::vector<StressRow>& rows) {
     table.notes.push_back(fmt::format(
         "internal fragmentation unknown: {} (blocks in use share memory)", joined(shared)));
   if (!absent.empty())
-    table.notes.push_back(
-        fmt::format("not inspected: {} (failed, or its pool cannot be walked)", joined(absent)));
+    table.notes.push_back(fmt::format(
+        "not inspected: {} (failed, or its memory cannot be inspected)", joined(absent)));
   return table;
 }
 

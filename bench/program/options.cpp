@@ -27,7 +27,7 @@ void add_device_options(CommandOptions& command, DeviceOptions& options) {
 
 void add_watertight_option(CommandOptions& command, bool& watertight) {
   command.flag("--watertight", watertight,
-               "slower intersection without leaks at edges;\nalways for small models in large "
+               "slower intersection test without gaps at edges;\nalways for small models in large "
                "scenes");
 }
 
@@ -47,13 +47,14 @@ void add_build_options(CommandOptions& command, BuildSettings& settings, bool wi
     if (pools) *pools = parse_pools(text);
     settings.pool = pools ? pools->front() : parse_pool(text);
   };
-  command.parsed("--pool", set_pools,
-                 std::string("memory for the allocator: auto (about what a build\nneeds), fast "
-                             "(also what allocators cache per warp),\nboth enlarged until the "
-                             "build completes; 512M, 2G;\n200x the root node at 4 bytes/triangle "
-                             "(the papers);\nlive:4 times the peak bytes in use") +
-                     (pools ? ";\nseveral separated by commas: slowdown over the pool" : ""),
-                 pools ? "LIST" : "SIZE", "fast");
+  command.parsed(
+      "--pool", set_pools,
+      std::string("memory for the allocator: auto (about what a build\nneeds), fast "
+                  "(also what allocators cache per warp),\nboth enlarged until the "
+                  "build completes; 512M, 2G;\n200x: 200 times 4 bytes per triangle (the "
+                  "papers);\nlive:4: 4 times the peak bytes in use") +
+          (pools ? ";\nseveral separated by commas: slowdown over the pool" : ""),
+      pools ? "LIST" : "SIZE", "fast");
   if (with_runs) command.number("--runs", settings.runs, "timed builds per allocator", {1, 100000});
   // Parsed before the costs, so that a cost overrides the preset whatever their order.
   const auto set_costs = [&](const std::string& text) {

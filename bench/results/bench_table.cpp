@@ -211,7 +211,7 @@ Table fragmentation_table(const std::vector<Result>& results) {
                     : ""));
   table.notes.push_back(
       "peak bytes in use: as requested; address: end of the highest block ever handed out. Their "
-      "difference is an upper bound of the waste at the peak: no pool can be walked while its "
+      "difference is an upper bound of the waste at the peak: a pool cannot be inspected while a "
       "kernel runs");
   return table;
 }

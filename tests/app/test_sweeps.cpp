@@ -127,7 +127,7 @@ TEST_F(Sweeps, ShardsThatDoNotMatchAreRefused) {
   refuses("runs", 2, "another command line");
   refuses("graph", 2, "merge files of one command");
   refuses("split", 2, "merge shards of one split");
-  refuses("again", 2, "name one of them");
+  refuses("again", 2, "leave one of them out");
   refuses("truncated", 3, "not valid JSON");
   // A damaged file of merged results is not overwritten.
   write("all", merged.substr(0, 300));

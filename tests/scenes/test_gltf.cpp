@@ -251,7 +251,7 @@ TEST(Gltf, IgnoredCamerasAndInstancesAreNotes) {
     ASSERT_EQ(mesh.notes.size(), 1u) << text;
     EXPECT_EQ(mesh.notes[0], "file: " + text);
   };
-  const std::string ignored = " ignored: singular, too wide, too far away, or without a horizon";
+  const std::string ignored = " ignored: not invertible, too wide, too far away, or vertical";
   expect_note(down, "1 camera" + ignored);
   expect_note(flat, "1 camera" + ignored);
   expect_note(wide + down + good, "2 cameras" + ignored);
