@@ -37,8 +37,8 @@ struct StepSums {
 };
 
 struct Backend {
-  // Puts the tree into depth-first order, in the arrays (kdtree/traverse/tree_order.hpp). Returns
-  // milliseconds.
+  // Writes the tree in depth-first order into the arrays (kdtree/traverse/tree_order.hpp). Returns
+  // the time in milliseconds.
   double (*order)(const simt::DeviceId&, const kdtree::DeviceTree&, kdtree::TreeArrays&);
   // Writes a record for each of the tree's ref_count refs.
   void (*fill_records)(const simt::DeviceId&, const SceneData&, void* records);

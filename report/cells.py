@@ -43,7 +43,7 @@ def plain(value):
 
 
 def outcome(row, value, notes):
-    """A result's figure, or its status if there is none, with the reason as a note."""
+    """The cell of a result: its figure or, without one, its status with the reason as a note."""
     reason, status = row.get("reason"), row.get("status")
     note = notes.number(reason) if reason and status != "ok" else None
     if value is None:

@@ -28,11 +28,11 @@ CHUNKS = ("ouroboros-c-s", "ouroboros-c-va", "ouroboros-c-vl")
 
 
 class NotMeasured(Exception):
-    """A figure that a rule needs was not measured."""
+    """Raised if a figure that a rule needs was not measured."""
 
 
 class NotTestable(Exception):
-    """The results are not of what the claim is about, and no measurement of this program is."""
+    """Raised if no measurement of this program is about the claim, so it is not testable here."""
 
 
 @dataclasses.dataclass
@@ -93,7 +93,8 @@ def claim(name=None, substituted=lambda results: None):
 
 
 def unless_measured(*allocators, reason):
-    """For `substituted`: this reason, unless the results have all of these allocators."""
+    """A function for `substituted`: gives this reason unless the results have all of these
+    allocators."""
 
     def substituted(results):
         return None if all(a in results.labels() for a in allocators) else reason

@@ -180,7 +180,7 @@ def cycle_halloc(results):
 
 
 def settings_of(name):
-    """Of the grid in which a figure is judged; figure 3(d) is over the grids."""
+    """Settings of the rows that judge a figure: 120 blocks, or any number if the x axis is the blocks."""
     return {} if X_AXES[name] == "blocks" else P120
 
 

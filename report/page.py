@@ -60,7 +60,7 @@ def item_section(results, item, papers, verdicts):
 
 
 def by_reason(verdicts):
-    """{reason: undecided claims}: most claims share theirs."""
+    """{reason: undecided claims}: many undecided claims have the same reason."""
     reasons = {}
     for v in verdicts:
         if v.verdict == OPEN:
@@ -82,7 +82,7 @@ def tally(verdicts):
 
 
 def verdicts_in_order(results):
-    """By paper; those that are not testable here last."""
+    """The claims by paper; for each paper those that are not testable here come last."""
     return sorted(
         judge_all(results),
         key=lambda v: (list(PAPERS).index(v.claim.paper), v.verdict == SUBSTITUTED),

@@ -10,7 +10,7 @@ from .results import time_of
 from .samples import median
 from .text import bytes_text, figure
 
-# Allocators in the order of the changes. The text says what changed from the one before.
+# Allocators in the order of the changes. The text says what changed from the allocator before.
 STEPS = {
     "cfmmalloc-published": "as published",
     "cfmmalloc-table": "headers in a table",

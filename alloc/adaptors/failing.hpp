@@ -8,7 +8,7 @@
 
 namespace heapwood::alloc {
 
-// Owned by the host, and must outlive the adaptor: the counter in device memory.
+// The counter of an adaptor, in device memory. The host owns it; it must outlive the adaptor.
 class FailingMemory {
  public:
   explicit FailingMemory(const simt::DeviceId& device, std::uint64_t fail_at = 0)

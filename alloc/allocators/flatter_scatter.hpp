@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: MIT
 // FlatterScatter: the allocator of mallocMC 3 (alpaka group, 2024), a successor of ScatterAlloc.
-// The heap is access blocks, which are pages with a table. A page gets the size of its chunks by
-// compare-and-swap when it is first used; the table has that size and how many chunks are in use. A
-// bit field in two levels at the page's end says which ones. A request is hashed by its
-// multiprocessor and its size to a page, and walks on through the access block, then through the
-// following ones. A request above a page takes contiguous pages of one access block.
+// The heap consists of access blocks, each a number of pages and a table. The first request in an
+// empty page sets the size of its chunks by compare-and-swap. The page's entry in the table has
+// that size and the number of chunks in use; a bitmap of two levels at the page's end shows which
+// chunks they are. A hash of multiprocessor and size chooses the page where a request begins to
+// search; the search continues in the pages after it, first of the same access block. A request
+// above a page takes contiguous pages of one access block.
 //
 // Differs from the published code:
-//   - size and number of chunks are one word, so an empty page changes its size in one step, and
-//     the thread that does so clears the bit field; a page that becomes empty is left as it is;
-//   - lanes that call together with one size act as one;
+//   - size and number of chunks are one word, so an empty page changes its size by one atomic
+//     operation; the same thread then clears the bitmap. A page that becomes empty keeps both;
+//   - lanes that call at the same time for one size make one request;
 //   - the tables of all access blocks are at the beginning of the pool, and an access block is a
-//     quarter of the pool, at least 32 pages: it limits a request;
-//   - pages of 128 KiB shrink with the pool;
+//     quarter of the pool, at least 32 pages: this limits the size of requests;
+//   - pages have 128 KiB, in small pools less;
 //   - a request that finds no page of its size takes a chunk of up to twice the size.
 //
-// Limits: sizes are exact to 16 bytes, so each size in use has pages of its own. A full pool is
-// found by two walks over all pages; a request may be refused while other threads change pages.
+// Limits: sizes are exact to 16 bytes, so each size in use has pages of its own. A request is
+// refused after two searches of all pages, or because other threads change pages meanwhile.
 // Overhead: 8 bytes per page, one bit per chunk.
 #pragma once
 
@@ -63,7 +64,7 @@ class FlatterScatter {
     return attempt_until(thread, wait_, [&]() -> void* {
       if (bytes > largest_chunk()) return allocate_pages(self(), thread, bytes);
       const auto size = static_cast<std::uint32_t>(padded(bytes));
-      // Lanes that request the same size of the same pool act as one.
+      // Lanes that request the same size from the same pool make one request.
       const LaneGroup<Thread> group(thread, thread.together(base_ + size / granule));
       const std::uint32_t page = scaled(hash(thread.sm(), size), pages_);
       const std::uint32_t n = group.once([&] { return enter(page, size, group.size()); });
@@ -77,21 +78,21 @@ class FlatterScatter {
     if (chunk == nullptr) return;
     const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(chunk) - memory_);
     const auto page = static_cast<std::uint32_t>(offset >> page_shift_);
-    // relaxed: the size is constant while a chunk is in use.
+    // relaxed: a page keeps its chunk size while a chunk is in use.
     const std::uint32_t size = size_of(state(page).load(simt::relaxed));
     if ((size & run) != 0) return free_pages(page, size & ~run);
     const auto i = static_cast<std::uint32_t>(offset & (page_bytes() - 1)) / size;
     const LaneGroup<Thread> word_mates(thread, thread.together(&bits_of(page, i / 64)));
-    word_mates.sync();  // these lanes' accesses to their chunks come before both releases
+    word_mates.sync();  // orders these lanes' accesses to their chunks before both releases
     const std::uint64_t bits = word_mates.reduce_or(std::uint64_t{1} << i % 64);
     if (word_mates.rank() == 0) {
-      // release: hands the chunks over to the threads that take these bits. acquire: the mark of a
-      // full word is cleared after it has been set.
+      // release: hands the chunks over to the threads that take these bits. acquire: the word's
+      // mark is set before it is cleared below.
       if (Word64(bits_of(page, i / 64)).fetch_and(~bits, simt::acq_rel) == ~std::uint64_t{0})
         Word64(full_words(page, i / 4096))
             .fetch_and(~(std::uint64_t{1} << i / 64 % 64), simt::acq_rel);
-      // release: hands the chunks over to the thread that gives the page another size. The bits are
-      // cleared before: a page has no more bits set than chunks counted.
+      // release: hands the chunks over to the thread that gives the page another size. The count is
+      // reduced after the bits, so a page never has more bits set than chunks counted.
       state(page).fetch_sub(word_mates.size(), simt::release);
     }
   }
@@ -101,11 +102,11 @@ class FlatterScatter {
 
  private:
   static constexpr std::size_t states_at = 256;
-  // A page's state is {size of its chunks:32, chunks in use:32}. While a thread clears the bit
-  // field the number is `locked` higher, so the page looks full.
+  // A page's state is {size of its chunks:32, chunks in use:32}. While a thread clears the bitmap,
+  // the number in use is increased by `locked`, so the page looks full.
   static constexpr std::uint64_t one_size = std::uint64_t{1} << 32;
   static constexpr std::uint32_t locked = 1u << 30;
-  // The size of the pages of a large request; that of the first one has the number of pages, too.
+  // The size field of pages of a large request; in the first page the number of pages is added.
   static constexpr std::uint32_t run = 1u << 31;
 
   static HEAPWOOD_INLINE std::uint32_t size_of(std::uint64_t state) { return high(state); }
@@ -120,8 +121,8 @@ class FlatterScatter {
     return Word64(as<std::uint64_t>(base_ + states_at)[page]);
   }
 
-  // A page ends with its bit field, in which the words of each level run backwards. Upper level:
-  // the words of the lower one that are full, as many as the smallest chunks need.
+  // A page ends with its bitmap, whose words are stored backwards from the end. The upper level has
+  // a mark for each full word of the lower level; it has as many words as the smallest chunks need.
   HEAPWOOD_INLINE std::uint32_t upper_words() const {
     return page_shift_ <= 16 ? 1 : 1u << (page_shift_ - 16);
   }
@@ -132,20 +133,21 @@ class FlatterScatter {
   HEAPWOOD_INLINE std::uint64_t& bits_of(std::uint32_t page, std::uint32_t i) const {
     return full_words(page, upper_words() + i);
   }
-  // How many chunks a page has. Two at least.
+  // The number of chunks of a page, at least two.
   HEAPWOOD_INLINE std::uint32_t chunks(std::uint32_t size) const {
     const std::uint32_t bits = ((1u << page_shift_) - 8 * upper_words() - 8) * 8;
     return bits / (8 * size + 1);
   }
   HEAPWOOD_INLINE std::size_t largest_chunk() const { return page_bytes() / 2 - 32; }
 
-  // Multiples of the golden ratio are evenly spread, so multiprocessors and sizes have pages of
-  // their own as long as there are enough.
+  // Multiples of the golden ratio are evenly spread, so different multiprocessors and sizes get
+  // different pages if there are enough pages.
   static HEAPWOOD_INLINE std::uint32_t hash(std::uint32_t sm, std::uint32_t size) {
     return (sm + size / granule * 38183u) * 2654435769u;
   }
 
-  // Counts up to n chunks of a size in a page that has this size or is empty. Returns how many.
+  // Counts up to n chunks of a size as used if the page has this size or is empty. Returns how many
+  // were counted.
   HEAPWOOD_INLINE std::uint32_t enter(std::uint32_t page, std::uint32_t size,
                                       std::uint32_t n) const {
     const std::uint32_t all = chunks(size);
@@ -159,12 +161,12 @@ class FlatterScatter {
     std::uint32_t counted = 0;
     if (size_of(seen) == size && count_of(seen) < all)
       counted = all - count_of(seen) < n ? all - count_of(seen) : n;
-    // relaxed: these chunks have had no user.
+    // relaxed: no thread has used these chunks.
     if (counted < n) word.fetch_sub(n - counted, simt::relaxed);
     return counted;
   }
-  // Gives an empty page in the state `seen` a size, with n chunks counted. Returns n, or 0 if
-  // another thread was faster.
+  // Gives an empty page, whose state is `seen`, a chunk size, with n chunks counted as used.
+  // Returns n, or 0 if another thread was faster.
   static HEAPWOOD_OUTLINE std::uint32_t set_size(const FlatterScatter* self, std::uint32_t page,
                                                  std::uint64_t seen, std::uint32_t size,
                                                  std::uint32_t n) {
@@ -177,7 +179,7 @@ class FlatterScatter {
     HEAPWOOD_ROLLED
     for (std::uint32_t i = 0; i < words + self->upper_words(); ++i)
       Word64(self->full_words(page, i)).store(0, simt::relaxed);  // relaxed: the page is locked
-    // The last word's bits without a chunk count as used.
+    // Bits of the last word that belong to no chunk are set, as if used.
     if (all % 64 != 0)
       Word64(self->bits_of(page, words - 1)).store(~std::uint64_t{0} << all % 64, simt::relaxed);
     // release: publishes the bit field.
@@ -185,8 +187,8 @@ class FlatterScatter {
     return n;
   }
 
-  // Returns a chunk to each lane of a group whose chunks are counted. nullptr only if the launch is
-  // aborted.
+  // Returns a chunk to each lane of a group for which enter() has counted chunks. Returns nullptr
+  // only if the launch is aborted.
   template <class Thread>
   static HEAPWOOD_OUTLINE void* take(const FlatterScatter* self, Thread thread, std::uint32_t lanes,
                                      std::uint32_t page, std::uint32_t size) {
@@ -197,7 +199,7 @@ class FlatterScatter {
     for (std::uint32_t tries = 0;; ++tries) {
       const std::uint64_t clear = group.once([&] {
         w = self->next_open(page, w, words);
-        return ~Word64(self->bits_of(page, w)).load(simt::relaxed);  // relaxed: only candidates
+        return ~Word64(self->bits_of(page, w)).load(simt::relaxed);  // relaxed: a hint
       });
       w = group.once([&] { return w; });
       if (clear != 0) {
@@ -212,7 +214,8 @@ class FlatterScatter {
           return self->memory_ + (std::size_t{page} << self->page_shift_) +
                  (std::size_t{w} * 64 + bit) * size;
       }
-      // As many bits are clear as chunks are counted, or other threads are between the two.
+      // Continues: for each counted chunk a bit is clear, or will be when other threads have
+      // finished.
       w = w + 1 == words ? 0 : w + 1;
       if (tries >= words) {
         if (group.once([&] { return std::uint32_t{thread.aborted()}; }) != 0) return nullptr;
@@ -220,7 +223,8 @@ class FlatterScatter {
       }
     }
   }
-  // The first word from w on, cyclically, that is not marked as full; w if all are.
+  // The first word from w on that is not marked as full, from word 0 again after the last; w if all
+  // are marked.
   HEAPWOOD_INLINE std::uint32_t next_open(std::uint32_t page, std::uint32_t w,
                                           std::uint32_t words) const {
     std::uint32_t from = w;
@@ -235,9 +239,9 @@ class FlatterScatter {
     }
     return w;
   }
-  // Sets bits of a word and returns the previous ones. Marks the word if it is full. If a chunk is
-  // freed meanwhile, either this thread sees it after setting the mark, or the other one clears the
-  // mark afterwards.
+  // Sets bits of a word and returns its previous value. Marks the word if it is full. If a chunk of
+  // the word is freed meanwhile, either this thread sees it after setting the mark and clears the
+  // mark, or the freeing thread clears the mark afterwards.
   HEAPWOOD_INLINE std::uint64_t set_bits(std::uint32_t page, std::uint32_t w,
                                          std::uint64_t wanted) const {
     Word64 word(bits_of(page, w));
@@ -247,14 +251,15 @@ class FlatterScatter {
     if ((taken | wanted) == ~std::uint64_t{0} && taken != ~std::uint64_t{0}) {
       Word64 marks(full_words(page, w / 64));
       const std::uint64_t mark = std::uint64_t{1} << w % 64;
-      marks.fetch_or(mark, simt::acq_rel);  // acq_rel: ordered with the word, see above
+      // acq_rel: ordered with the changes of `word`, see above.
+      marks.fetch_or(mark, simt::acq_rel);
       if (word.load(simt::acquire) != ~std::uint64_t{0}) marks.fetch_and(~mark, simt::acq_rel);
     }
     return taken;
   }
 
-  // Continues with lanes of which the first n have a chunk counted in `page`: walks on for the
-  // others. A second walk also accepts pages whose chunks have up to twice the size.
+  // Slow path of allocate(): `page` has chunks for the first n lanes; the search continues for the
+  // others. In a second search of all pages, chunks of up to twice the size are accepted.
   template <class Thread>
   static HEAPWOOD_OUTLINE void* allocate_slow(const FlatterScatter* self, Thread thread,
                                               std::uint32_t lanes, std::uint32_t page,
@@ -266,7 +271,7 @@ class FlatterScatter {
       const bool has_chunk = group.rank() < n;
       group = group.part(has_chunk);
       if (has_chunk) return take(self, thread, group.lanes(), page, chunk);
-      // The first lane walks for all.
+      // The first lane searches for all lanes.
       struct Found {
         std::uint32_t visited, page, n, chunk;
       } found{visited, page, 0, size};
@@ -274,7 +279,7 @@ class FlatterScatter {
         HEAPWOOD_ROLLED
         for (; found.n == 0 && found.visited < 2 * self->pages_; ++found.visited) {
           found.page = self->page_after(found.page);
-          // relaxed: only whether to try.
+          // relaxed: a hint; enter() decides.
           const std::uint64_t seen = self->state(found.page).load(simt::relaxed);
           found.chunk = size;
           if (found.visited >= self->pages_ && size_of(seen) > size && size_of(seen) <= 2 * size)
@@ -308,7 +313,7 @@ class FlatterScatter {
                           end = next < self->pages_ ? next : self->pages_;
       HEAPWOOD_ROLLED
       for (std::uint32_t page = begin, empty = 0; page < end; ++page) {
-        // relaxed: only whether to try.
+        // relaxed: a hint; take_page() decides.
         empty = count_of(self->state(page).load(simt::relaxed)) == 0 ? empty + 1 : 0;
         if (empty < n) continue;
         const std::uint32_t first = page + 1 - n;
@@ -316,15 +321,15 @@ class FlatterScatter {
         HEAPWOOD_ROLLED
         while (taken < n && self->take_page(first + taken)) ++taken;
         if (taken == n) {
-          // relaxed: the pages belong to this thread. A read-modify-write, because threads that
-          // come late count chunks in the same word and subtract them again.
+          // relaxed: the pages belong to this thread. A read-modify-write, because other threads
+          // may add chunks to the word and subtract them again.
           self->state(first).fetch_add(n * one_size, simt::relaxed);
           return self->memory_ + (std::size_t{first} << self->page_shift_);
         }
         HEAPWOOD_ROLLED
         for (std::uint32_t k = 0; k < taken; ++k)
-          self->state(first + k).fetch_sub(1, simt::relaxed);  // relaxed: had no user
-        page = first + taken;                                  // which another thread has taken
+          self->state(first + k).fetch_sub(1, simt::relaxed);  // relaxed: the pages had no user
+        page = first + taken;  // another thread has taken that page
         empty = 0;
       }
     }
@@ -337,17 +342,17 @@ class FlatterScatter {
                                                                       simt::acquire, simt::relaxed);
   }
   HEAPWOOD_INLINE void free_pages(std::uint32_t first, std::uint32_t n) const {
-    // release: hands the pages over to the threads that give them a size. The first one comes last,
-    // because its word names the others.
+    // release: hands the pages over to the threads that give them a size. The first page comes
+    // last, because its state has the number of pages.
     HEAPWOOD_ROLLED
     for (std::uint32_t i = n; i-- > 0;) state(first + i).fetch_sub(1, simt::release);
   }
 
   std::byte* base_ = nullptr;
-  std::byte* memory_ = nullptr;  // of page 0
+  std::byte* memory_ = nullptr;  // the start of page 0
   std::size_t bytes_ = 0;
   unsigned page_shift_ = 17;
-  std::uint32_t pages_ = 0, block_pages_ = 0;  // of the pool, of an access block
+  std::uint32_t pages_ = 0, block_pages_ = 0;  // pages of the pool; pages of an access block
   bool wait_ = false;
 };
 
@@ -382,7 +387,7 @@ void FlatterScatter::walk(const HostView& host, Visitor visit) const {
       }
       if (used != count)
         throw Error(Exit::failed, "page " + std::to_string(page) + " counts " +
-                                      std::to_string(count) + " chunks in use, its bit field has " +
+                                      std::to_string(count) + " chunks in use, its bitmap has " +
                                       std::to_string(used));
       const std::size_t end = at(page) + std::size_t{all} * size;
       visit(Region{end, at(page + 1) - end, State::metadata});

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: MIT
 // Gallatin: H. McCoy, P. Pandey, "Gallatin: A General-Purpose GPU Memory Manager", PPoPP 2024. The
-// pool is cut into segments, a segment into blocks of one size, a block into slices of 16 * 2^t
-// bytes. Trees of bitmaps (van Emde Boas trees of 64-bit words) lead to the free segments and, for
-// each size of blocks, to the segments that have free ones. Each multiprocessor has a buffer with
-// one block per size of slices. Lanes that want the same size make one atomic addition, and the
-// request that exceeds the block replaces it. A free is one addition too, to the block's number of
-// freed slices; the last one returns the block, and the last block its segment. Larger requests
-// take a block, or contiguous segments from the end of the pool.
+// pool is cut into segments, a segment into blocks of one size, and a block into slices of 16 * 2^t
+// bytes, which requests get. Free segments, and segments that have a free block of a size, are
+// found in trees of bitmaps (van Emde Boas trees of 64-bit words). Each multiprocessor has a buffer
+// with one block per size of slices. Lanes that request the same size make one atomic addition, and
+// the request that exceeds the block replaces it. A free is one addition to the block's number of
+// freed slices; the free of the last slice frees the block, and that of the last block the segment.
+// Larger requests take a block, or contiguous segments from the end of the pool.
 //
 // Differs from the paper:
-//   - the number of slices handed out is in the buffer's word next to the block, so an allocation
-//     touches one word, and never the counter of a block that has become another size's;
-//   - the segments are BlockPages (primitives/block_pages.hpp): a segment's size of blocks and its
-//     number of used ones are one word, its free blocks a bitmap, not a ring of pointers, and a
-//     bit of the trees that is cleared while another thread sets it is never lost;
-//   - a request is refused only if a scan of all segments found none while nothing was freed or
-//     moved; before that, blocks in buffers of which nothing is in use return to their segments.
-//     Then it may have the last slices of other buffers. The published code gives up after a number
-//     of attempts;
+//   - the number of slices handed out is in the buffer's word next to the block's number, so an
+//     allocation changes one word, and never the counter of a block that now has another size;
+//   - the segments are BlockPages (primitives/block_pages.hpp): one word has a segment's block size
+//     and its number of used blocks, and free blocks are a bitmap, not a ring of pointers. If one
+//     thread sets a bit of a tree while another clears it, the set bit is not lost;
+//   - before a request is refused, blocks in buffers of which no slice is in use return to their
+//     segments, all segments are scanned while nothing is freed or moved, and slices left in other
+//     buffers are taken. The published code gives up after a number of attempts;
 //   - slices have up to half of the smallest block (32 KiB; published: 4 KiB, and several slices
 //     per request above that);
-//   - segments shrink with the pool, from 16 MiB to 512 bytes, and a block has fewer than 4,096
-//     slices where a segment has less than 1 MiB. Buffers hold up to a 64th of the pool per size;
+//   - segments have from 16 MiB to 512 bytes, depending on the pool's size, and a block has fewer
+//     than 4,096 slices where a segment has less than 1 MiB. Buffers hold up to 1/64 of the pool
+//     per size;
 //   - contiguous segments are found by a scan, without a lock.
 //
 // Limits: sizes are rounded up to powers of two, above a segment to whole segments. One slice in
@@ -95,7 +95,8 @@ class Gallatin {
       std::uint64_t* const buffer = this->buffer(t, thread.sm() & (buffers(t) - 1));
       const LaneGroup<Thread> group(thread, thread.together(buffer));
       const std::uint32_t n = group.size();
-      // acquire: synchronizes with the last owners of the block, as the thread that brought it did.
+      // acquire: synchronizes with the last users of the block's memory, through the thread that
+      // put the block into the buffer.
       const std::uint64_t seen =
           group.once([&] { return Word64(*buffer).fetch_add(n * one_slice, simt::acquire); });
       if (high(seen) + n > slices(t))
@@ -110,12 +111,12 @@ class Gallatin {
     if (pointer == nullptr) return;
     const auto offset =
         static_cast<std::size_t>(static_cast<std::byte*>(pointer) - segments_.memory());
-    // relaxed: the size of its blocks is constant while one of them is in use.
+    // relaxed: a segment keeps its block size while one of its blocks is in use.
     const std::uint32_t k = BlockPages::class_of(
         segments_.state(static_cast<std::uint32_t>(offset >> segment_shift_)).load(simt::relaxed));
     const auto block = static_cast<std::uint32_t>(offset >> unit_shift()) & (~0u << block_class(k));
     const LaneGroup<Thread> group(thread, thread.together(freed() + block));
-    group.sync();  // these lanes' accesses to their slices come before the release
+    group.sync();  // Orders these lanes' accesses to their slices before the release.
     if (group.rank() == 0) count_freed(self(), thread, block, group.size());
   }
 
@@ -123,19 +124,21 @@ class Gallatin {
   void walk(const HostView& host, Visitor visit) const;
 
  private:
-  // A buffer is {slices handed out:32, block + 1:32}. More slices handed out than the block has: a
-  // thread is replacing the block, and others wait for it. Each buffer has a sector of its own.
+  // A buffer is {slices handed out:32, number of the block + 1:32}. If more slices are handed out
+  // than the block has, a thread is replacing the block, and others wait for it. Each buffer has a
+  // memory sector of its own.
   static constexpr std::uint64_t one_slice = std::uint64_t{1} << 32;
   static constexpr std::size_t motion_at = 256, buffers_at = 320, buffer_stride = 8;
   static constexpr std::uint64_t failed = ~std::uint64_t{0};
-  static constexpr unsigned max_turns = 256;  // of a search, and waits for blocks
+  // Max repetitions of a search, and max waits for a block.
+  static constexpr unsigned max_turns = 256;
 
   HEAPWOOD_INLINE const Gallatin* self() const { return as<const Gallatin>(base_); }
   HEAPWOOD_INLINE std::uint64_t* motion() const { return as<std::uint64_t>(base_ + motion_at); }
   // Segments that belong to a large request besides the first.
   HEAPWOOD_INLINE std::uint32_t* lengths() const { return as<std::uint32_t>(base_ + lengths_at_); }
-  // Freed slices of each block, by its first unit; all_freed() when none is in use. A block with
-  // fewer slices begins with a higher number.
+  // The number of freed slices of each block, at the index of its first unit; all_freed() if none
+  // is in use. For a block with fewer slices than the maximum the count starts above 0.
   HEAPWOOD_INLINE std::uint32_t* freed() const { return as<std::uint32_t>(base_ + freed_at_); }
   HEAPWOOD_INLINE std::uint32_t all_freed() const { return 1u << slices_shift_; }
 
@@ -152,7 +155,8 @@ class Gallatin {
   HEAPWOOD_INLINE std::uint32_t slices(std::uint32_t t) const {
     return 1u << (slices_shift_ - (t - class_for_slices(t)));
   }
-  // Blocks of class c as a class of BlockPages, where odd ones are powers of two; and back.
+  // Converts block classes c to size classes of BlockPages, in which odd numbers are powers of two,
+  // and back.
   HEAPWOOD_INLINE std::uint32_t size_class(std::uint32_t c) const {
     return 2 * (slices_shift_ + c) - 1;
   }
@@ -160,7 +164,7 @@ class Gallatin {
     return (k + 1) / 2 - slices_shift_;
   }
 
-  // How many buffers have slices of class t: a power of two.
+  // The number of buffers for slices of class t: a power of two.
   HEAPWOOD_INLINE std::uint32_t buffers(std::uint32_t t) const {
     const std::uint32_t n = budget_ >> class_for_slices(t);
     return n == 0 ? 1 : n < max_buffers_ ? n : max_buffers_;
@@ -168,7 +172,7 @@ class Gallatin {
   HEAPWOOD_INLINE std::uint64_t* buffer(std::uint32_t t, std::uint32_t i) const {
     return as<std::uint64_t>(base_ + buffers_at) + (t * max_buffers_ + i) * buffer_stride;
   }
-  // A buffer that has no block: the next request brings one.
+  // The word of a buffer without a block: the next request brings one.
   HEAPWOOD_INLINE std::uint64_t without_block(std::uint32_t t) const {
     return slices(t) * one_slice;
   }
@@ -177,8 +181,8 @@ class Gallatin {
            (std::size_t{high(seen) + rank} << (t + 4));
   }
 
-  // Continues after an addition that has found `seen`: the first lanes may have slices, the others
-  // replace the block or wait for the thread that does.
+  // Slow path of allocate(): the addition has returned `seen`. The first lanes may get slices; the
+  // others replace the block, or wait for the thread that does.
   template <class Thread>
   static HEAPWOOD_OUTLINE void* allocate_slow(const Gallatin* self, Thread thread,
                                               std::uint32_t lanes, std::uint64_t* buffer,
@@ -188,7 +192,7 @@ class Gallatin {
     HEAPWOOD_ROLLED
     for (unsigned turn = 0; seen != failed; ++turn) {
       const std::uint32_t before = high(seen), rank = group.rank();
-      // Exactly one addition leads from `all` or fewer to more.
+      // Exactly one addition raises the count above `all`; its group replaces the block.
       const bool replaces = before <= all && before + group.size() > all;
       const bool has_slice = before + rank < all;
       group.sync();
@@ -199,7 +203,7 @@ class Gallatin {
                         : await_block(self, thread, buffer, seen, t, group.size(), turn);
       });
     }
-    // There is no block. Takes what is left in other buffers, if need be larger slices.
+    // No block is free. Takes slices that are left in other buffers, also larger ones.
     HEAPWOOD_ROLLED
     for (std::uint32_t larger = t; larger < self->classes(); ++larger) {
       HEAPWOOD_ROLLED
@@ -216,8 +220,8 @@ class Gallatin {
     return nullptr;
   }
 
-  // Brings a block, of which the first n slices, or all, are the caller's. Returns it as a buffer
-  // of which nothing has been handed out.
+  // Puts a new block into the buffer. The caller's lanes get its first n slices, or all of them.
+  // Returns the word of the buffer before any slice was handed out.
   template <class Thread>
   static HEAPWOOD_INLINE std::uint64_t replace_block(const Gallatin* self, Thread& thread,
                                                      std::uint64_t* buffer, std::uint32_t t,
@@ -241,8 +245,8 @@ class Gallatin {
     const std::uint32_t block = self->block_at(address);
     // relaxed: no other thread knows this block yet.
     Word32(self->freed()[block]).store(self->all_freed() - self->slices(t), simt::relaxed);
-    // release: publishes the number of freed slices, and passes on the synchronization with the
-    // last owners. The additions that are overwritten are those of threads that wait.
+    // release: publishes the number of freed slices, and passes on what was acquired from the
+    // block's last users. The store overwrites additions of threads that wait; they add again.
     Word64(*buffer).store(n * one_slice + block + 1, simt::release);
     return block + 1;
   }
@@ -252,8 +256,8 @@ class Gallatin {
         unit_shift());
   }
 
-  // Waits until the block of `seen` has been replaced, and adds n again. Fails if there was no
-  // block.
+  // Waits until the block of `seen` has been replaced, and then adds n again. Fails if there was no
+  // block for the buffer.
   template <class Thread>
   static HEAPWOOD_INLINE std::uint64_t await_block(const Gallatin* self, Thread& thread,
                                                    std::uint64_t* buffer, std::uint64_t seen,
@@ -285,8 +289,9 @@ class Gallatin {
     return failed;
   }
 
-  // Calls find(attempts) until it returns true. False: it found nothing while nothing was freed or
-  // moved. `attempts` begins before an attempt that may hide memory from other threads.
+  // Calls find(attempts) until it returns true. Returns false if find() found nothing while no
+  // memory was freed or moved. find() calls attempts.begin() before it tries to take memory,
+  // because other threads may miss that memory meanwhile.
   template <class Thread, class Find>
   static HEAPWOOD_INLINE bool search(const Gallatin* self, Thread& thread, Find find) {
     HEAPWOOD_ROLLED
@@ -297,7 +302,8 @@ class Gallatin {
       attempts.end();
       if (found) return true;
       if (Motion::is_idle(before) && Motion::load_after_search(self->motion()) == before) break;
-      // The threads inside are running; on the CPU one may have been preempted.
+      // Waits for threads that are freeing or moving memory. On the CPU such a thread may be
+      // preempted.
       thread.pause(turn < 64 ? turn + 60 : simt::long_wait);
     }
     return false;
@@ -310,18 +316,18 @@ class Gallatin {
     const BlockPages* const segments = self->segments_.self();
     BlockPages::Seats seats;
     search(self, thread, [&](Motion& attempts) {
-      // Follows the trees to a segment with blocks of this size, then to a free one. Small blocks
-      // are at the beginning of the pool.
+      // By the trees: first a segment with free blocks of this size, then a free segment. Small
+      // blocks thus stay at the beginning of the pool.
       HEAPWOOD_ROLLED
       for (const std::uint32_t tree : {segments->room(k), segments->empty()}) {
         if (seats.before != BlockPages::none || !segments->hints(tree).hinted()) continue;
         attempts.begin();
         seats = BlockPages::search(segments, tree, k, 0, n);
       }
-      // A bit of a tree may be missing for a moment.
+      // Then all segments, because a bit of a tree may be missing for a moment.
       HEAPWOOD_ROLLED
       for (std::uint32_t i = 0; i < segments->pages() && seats.before == BlockPages::none; ++i) {
-        // relaxed: only whether to try.
+        // relaxed: a hint; look_and_enter() decides.
         if (!segments->fits(segments->state(i).load(simt::relaxed), k)) continue;
         attempts.begin();
         seats = {i, BlockPages::look_and_enter(segments, i, k, n), k};
@@ -331,7 +337,7 @@ class Gallatin {
     return seats;
   }
 
-  // Returns the blocks in buffers of which nothing is in use. False if there were none.
+  // Frees the blocks in buffers of which no slice is in use. Returns false if there were none.
   template <class Thread>
   static HEAPWOOD_OUTLINE bool collect(const Gallatin* self, Thread thread) {
     bool any = false;
@@ -341,12 +347,12 @@ class Gallatin {
       HEAPWOOD_ROLLED
       for (std::uint32_t i = 0; i < self->buffers(t); ++i) {
         Word64 buffer(*self->buffer(t, i));
-        // relaxed: only candidates.
+        // relaxed: a hint; the exchange below decides.
         std::uint64_t seen = buffer.load(simt::relaxed);
         if (high(seen) >= all) continue;
         const std::uint32_t block = low(seen) - 1, left = all - high(seen);
         if (Word32(self->freed()[block]).load(simt::relaxed) + left != self->all_freed()) continue;
-        // acquire: as in allocate(). The slices that were left belong to this thread, which frees
+        // acquire: as in allocate(). The remaining slices now belong to this thread, which frees
         // them.
         if (buffer.compare_exchange_strong(seen, self->without_block(t), simt::acquire,
                                            simt::relaxed)) {
@@ -358,8 +364,8 @@ class Gallatin {
     return any;
   }
 
-  // Counts n slices of a block as freed. If they are the last ones, returns the block to its
-  // segment, or all segments of a large request.
+  // Counts n slices of a block as freed. After the last slice, frees the block, or all segments of
+  // a large request.
   template <class Thread>
   static HEAPWOOD_INLINE void count_freed(const Gallatin* self, Thread& thread, std::uint32_t block,
                                           std::uint32_t n) {
@@ -377,7 +383,8 @@ class Gallatin {
     std::uint32_t& length = self->lengths()[block >> self->top_class()];
     const std::uint32_t more = length;  // plain: this thread owns all segments of the request
     if (more != 0) length = 0;
-    // Until the last of several segments is free, others may already belong to another request.
+    // Segments freed first may get a new user before the last one is free; searches repeat
+    // meanwhile.
     Motion frees(self->motion());
     frees.begin();
     HEAPWOOD_ROLLED
@@ -400,7 +407,7 @@ class Gallatin {
     }
     const unsigned shift = simt::highest_bit(bytes - 1) + 1;
     const std::uint32_t c = shift > self->unit_shift() ? shift - self->unit_shift() : 0;
-    // Lanes that request blocks of one size of one pool act as one.
+    // Lanes that request blocks of one size from one pool make one request.
     LaneGroup<Thread> group(thread, thread.together(self->freed() + c));
     HEAPWOOD_ROLLED
     for (;;) {
@@ -419,13 +426,13 @@ class Gallatin {
       return block;
     }
   }
-  // Gives the caller's block a single slice.
+  // Marks the caller's block as one undivided slice.
   HEAPWOOD_INLINE void set_undivided(std::uint32_t block) const {
-    // relaxed: the block belongs to this thread; the user passes its address on.
+    // relaxed: the block belongs to this thread; its user passes the address on.
     Word32(freed()[block]).store(all_freed() - 1, simt::relaxed);
   }
 
-  // Takes contiguous free segments, the last ones of the pool.
+  // Takes contiguous free segments, as near to the end of the pool as possible.
   template <class Thread>
   static HEAPWOOD_OUTLINE void* allocate_segments(const Gallatin* self, Thread thread,
                                                   std::size_t bytes) {
@@ -437,7 +444,7 @@ class Gallatin {
     search(self, thread, [&](Motion& attempts) {
       HEAPWOOD_ROLLED
       for (std::uint32_t first = segments->pages(), run = 0; first-- > 0;) {
-        // relaxed: only whether to try.
+        // relaxed: a hint; look_and_enter() decides.
         run = segments->fits(segments->state(first).load(simt::relaxed), k) ? run + 1 : 0;
         if (run < n) continue;
         attempts.begin();
@@ -450,7 +457,8 @@ class Gallatin {
           block = set_large(self, thread, first, n);
           return true;
         }
-        // Another thread was faster: continues in front of its segment.
+        // Another thread has taken a segment: returns the others, and continues before that
+        // segment.
         HEAPWOOD_ROLLED
         for (std::uint32_t i = rest; i < n; ++i) segments->count_off(first + i, 1);
         first += rest - 1;
@@ -485,8 +493,8 @@ class Gallatin {
   bool wait_ = false;
 };
 
-// Adjacent free segments are one region. Of a block in a buffer, the slices that have been handed
-// out are one region, held if all of them have been freed; the others are free one by one.
+// Adjacent free segments are one region. The slices of a buffer's block that have been handed out
+// are one region, `held` if all of them have been freed; each other slice is a free region.
 template <class Visitor>
 void Gallatin::walk(const HostView& host, Visitor visit) const {
   using State = Region::State;

@@ -102,8 +102,8 @@ class ChunkItems {
     const std::uint32_t i = offset >> chunks_.shape().page_shift(q);
     // release: hands the page over to the thread that sets this bit.
     mask(c, i / 64).fetch_and(~(std::uint64_t{1} << i % 64), simt::release);
-    // Signalled before the pages are subtracted from the count, because retire() needs their units.
-    // A thread that gets a unit before the page is free waits for this thread.
+    // The semaphore is signalled before the pages are subtracted from the count, because retire()
+    // needs their units. A thread that gets a unit before the page is free waits for this thread.
     const LaneGroup<Thread> class_mates(thread, thread.together(chunks_.word_at(q, Chunks::units)));
     if (class_mates.rank() == 0) units(q).signal(class_mates.size(), 0);
     class_mates.sync();

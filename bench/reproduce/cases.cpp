@@ -146,7 +146,7 @@ ReproduceCase build_case(const ChosenScene& scene, const Experiment& experiment,
 }
 
 // Mean of (size - requested) / size over the blocks in use (RegEff equation 2); null without
-// blocks. `whole` has processed the whole recording, and so knows best what sizes blocks have.
+// blocks. `whole` has processed the whole recording, so it has the best estimates of blocks' sizes.
 Json internal_fragmentation(const workloads::HistoryBuilder& builder,
                             const workloads::HistoryBuilder& whole, std::uint32_t time) {
   double sum = 0;
@@ -220,7 +220,7 @@ ReproduceCase trace_case(const ChosenScene& scene, const ReproduceSetup& setup) 
   bench.settings.timeout = setup.seconds;
   if (!setup.full) bench.size = {256, 256};
   bench.settings.runs = setup.full ? 5 : 3;
-  // Any allocator will do, because the tree does not depend on it.
+  // The first allocator that can build the tree; the tree is the same with each.
   for (const Allocator* entry : setup.allocators) {
     if (!bench.entry && entry->on(setup.device.id.kind) && !cannot_build(*entry))
       bench.entry = entry;

@@ -16,8 +16,8 @@ namespace heapwood::bench {
 
 namespace {
 
-// The result as the report's page needs it. That page takes results with "frees" for those of
-// allocators, which the layouts `pages` and `csr` are not.
+// The result for the report's page, without "frees": the page takes results with that key for those
+// of allocators, but `pages` and `csr` are layouts.
 Json graph_result(const GraphRow& row) {
   Json json = described(row);
   if (row.layout != GraphLayout::blocks) json.erase("frees");

@@ -78,7 +78,7 @@ class HeapwoodBuild(rfm.RunOnlyRegressionTest):
         memory = result['memory']
         figures = {'build_time': (result['median_ms'], 'ms'),
                    'high_water': (memory['high_water_bytes'], 'B'),
-                   # Absent if the pool cannot be walked.
+                   # Absent if the allocator's memory cannot be inspected.
                    'external_fragmentation': (memory.get('external_fragmentation'), '1')}
         self.perf_variables = {name: sn.make_performance_function(sn.defer(value), unit)
                                for name, (value, unit) in figures.items() if value is not None}

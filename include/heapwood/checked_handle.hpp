@@ -95,7 +95,7 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
     Sizes sizes;
     if (read_head_or_record(block, sizes)) check_guards(block, sizes.bytes);
   }
-  // Checks a block in the ring.
+  // Checks a freed block that is kept back from reuse, in the ring of such blocks.
   HEAPWOOD_FN void check_freed(void* block) const {
     Sizes sizes;
     if (read_head_or_record(block, sizes)) check_poison(block, sizes.bytes);

@@ -130,7 +130,7 @@ void* output_of(const char* what, const ArrayFacts& array, const std::string& ty
   std::vector<std::size_t> shape = rays.shape;
   shape.insert(shape.end(), more.begin(), more.end());
   if (array.shape != shape) refuse_shape(what, array, text_of(shape));
-  // int32 is accepted for uint32, which some libraries lack: the bits are the same.
+  // int32 is accepted for uint32, which some libraries lack; the bits are the same.
   check_type(what, array, array.type == type || (type == "uint32" && array.type == "int32"),
              type == "bool8" ? "bool" : type);
   check_contiguous(what, array);

@@ -30,7 +30,7 @@ struct Queries {
   void (*cast)(const simt::DeviceId&, const render::SceneData&, const RayJob&, const HitArrays&);
   void (*find_any)(const simt::DeviceId&, const render::SceneData&, const RayJob&,
                    const HitArrays&);
-  // These two need watertight records.
+  // The functions `count` and `list` need watertight records.
   void (*count)(const simt::DeviceId&, const render::SceneData&, const RayJob&,
                 std::uint32_t* counts);
   void (*list)(const simt::DeviceId&, const render::SceneData&, const RayJob&,

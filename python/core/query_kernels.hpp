@@ -95,8 +95,7 @@ class NextHitTest : public kdtree::WatertightIntersection {
   mutable HitPlace best_{HUGE_VALF, kdtree::no_triangle};
 };
 
-// For CPU threads: collects the hits of one search. If there are more than `capacity`, the nearest
-// remain.
+// For CPU threads: collects the hits of one search, the nearest `capacity` of them.
 class HitCollector : public kdtree::WatertightIntersection {
  public:
   struct Entry {  // no initial values, because most entries are never used
@@ -264,8 +263,8 @@ struct PacketKernel {
 
   template <class Warp>
   void operator()(Warp& warp, Scratch& scratch) const {
-    // Blocks are long enough for closest_hits() to find neighbours, and short enough for every
-    // thread to get several and for a block to stay in the cache.
+    // Blocks are so long that closest_hits() finds neighbouring rays, and so short that every
+    // thread gets several and that a block stays in the cache.
     constexpr std::size_t min_block = 4096, max_block = 16384;
     const std::size_t block = std::clamp(in.count / (4 * warp.workers()), min_block, max_block);
     for (std::size_t begin = warp.worker() * block; begin < in.count && !warp.aborted();

@@ -82,14 +82,14 @@ struct RayArrays {
          static_cast<float>(directions.at(i, 2))});
   }
   // Ray i with these coordinates. A ray that is not finite in single precision, has no direction or
-  // has an empty interval misses everything. A t_min below 0 counts as 0.
+  // has an empty interval becomes one without hits. A t_min below 0 counts as 0.
   HEAPWOOD_INLINE kdtree::Ray checked(std::size_t i, Vec3 origin, Vec3 direction) const {
     constexpr float max_float = std::numeric_limits<float>::max();
     kdtree::Ray ray{origin, t_min.at(i), direction, t_max.at(i)};
     if (ray.tmin < 0) ray.tmin = 0;
     if (ray.tmax > max_float) ray.tmax = max_float;
     const Vec3 o = ray.origin, d = ray.direction;
-    // NaN if one of the coordinates is infinite or NaN.
+    // NaN if a coordinate is infinite or NaN.
     const float length = std::fabs(d.x) + std::fabs(d.y) + std::fabs(d.z);
     const float sum = (o.x + o.y + o.z + length) * 0.0f;
     const bool valid = sum == 0 && length > 0 && ray.tmin < ray.tmax;
@@ -112,9 +112,9 @@ struct RayArrays {
   }
 };
 
-// Two of the six floats of a packed ray, aligned to eight bytes: three loads per ray instead of
-// six. The mesh's origin must be representable in single precision; it is subtracted in that, with
-// the same result.
+// Two of the six floats of a packed ray, aligned to eight bytes, so that a ray takes three loads
+// instead of six. Used only if single precision represents the mesh's origin, which is then
+// subtracted in single precision with the same result.
 struct alignas(8) FloatPair {
   float x = 0, y = 0;
 };

@@ -260,8 +260,8 @@ void TracedMesh::build() {
     // update on.
     workspace_.reset();
   }
-  // Moved vertices may make the mesh coarse. This is not checked on a GPU, because the mesh would
-  // have to be downloaded, which takes longer than a build.
+  // Moved vertices may make the triangles too small for the fast test (render::is_coarse). On a GPU
+  // this is not checked, because downloading the mesh takes longer than a build.
   if (has_moved_ && device.kind == simt::DeviceKind::cpu) {
     coarse_ = render::is_coarse({{mesh_->vertices.data(), mesh_->vertices.size()},
                                  {mesh_->triangles.data(), mesh_->triangles.size()}},

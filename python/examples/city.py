@@ -20,7 +20,7 @@ def boxes(centres, sizes):
 
 
 def join(*meshes):
-    """One mesh of several."""
+    """Joins several meshes into one."""
     offsets = np.cumsum([0] + [len(vertices) for vertices, _ in meshes])
     return (
         np.concatenate([vertices for vertices, _ in meshes]),

@@ -21,7 +21,7 @@ FRAMES, SECONDS_PER_FRAME = 40, 0.1
 
 
 def sensor_directions() -> np.ndarray:
-    """Unit vectors, (beams, steps, 3): 15 degrees up to 25 degrees down."""
+    """Directions of the beams, (beams, steps, 3): from 15 degrees up to 25 degrees down."""
     up = np.radians(np.linspace(15, -25, BEAMS))[:, None]
     around = np.linspace(np.pi, -np.pi, STEPS, endpoint=False)[None]
     return np.stack(

@@ -23,7 +23,7 @@ _LEGACY_DEFAULT_STREAM, _NO_SYNCHRONIZATION = 1, -1  # of DLPack, for CUDA
 
 @dataclass
 class Imported:
-    """An array as the extension module takes it."""
+    """An array in a form that the extension module accepts."""
 
     core: Any  # a NumPy array, a DLPack capsule, or an object with __dlpack__
     source: Any  # the caller's array
@@ -210,7 +210,8 @@ class GivenOutput(Output):
     def __init__(self, name: str, array: Any, stream: int | None, gpu_hint: int) -> None:
         if isinstance(array, np.ndarray) and not array.flags.writeable:
             raise ValueError(f"{name}: read-only; pass an array that can be written")
-        # Others, such as a dataset of h5py, are converted: the results would be in a copy.
+        # Other objects, such as a dataset of h5py, would be converted to a copy, and results
+        # written there would be lost.
         memory = ("__dlpack_device__", "__cuda_array_interface__")
         if not isinstance(array, np.ndarray) and not any(hasattr(array, m) for m in memory):
             raise TypeError(

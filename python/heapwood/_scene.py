@@ -38,7 +38,7 @@ _FIELDS = {
 
 
 class _Named:
-    """Arrays by attribute or by name; dict(hits) has those that were computed."""
+    """Base of results: arrays as attributes or items; dict(hits) has those that were computed."""
 
     def keys(self) -> list[str]:
         fields: dict[str, Any] = self.__dataclass_fields__  # type: ignore[attr-defined]
@@ -146,7 +146,7 @@ class Scene:
         self._core = _core.Scene(corners.core, indices.core, **options, streams=streams)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A copy, or a scene from a pickle, builds a tree of its own."""
+        """Pickles mesh and options; a copy or an unpickled scene builds its own tree."""
         return _restored, (*self._core.mesh(), self._options)
 
     @property
@@ -156,7 +156,7 @@ class Scene:
 
     @property
     def watertight(self) -> bool:
-        """Whether closest hits and occlusions take the watertight test: asked for, or needed."""
+        """Whether cast_rays() and test_occlusions() use the watertight test: by option or need."""
         return self._core.watertight
 
     @property
@@ -336,7 +336,7 @@ class Scene:
     def _rays(
         self, rays: Any, directions: Any, t_min: Any, t_max: Any, stream: int | None
     ) -> tuple[Imported, _core.RayInput, list[int]]:
-        """Rays or directions; the checked input; the streams to wait for."""
+        """Returns rays or directions, the checked input, and the streams to wait for."""
         if directions is None:
             first = import_value("rays", rays, stream, self._gpu, 6)
             second, shape = None, first.shape[:-1]
@@ -403,7 +403,7 @@ def _common_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...] | N
 
 
 def _spread_rays(origins: Any, along: Any) -> tuple[Any, Any, tuple[int, ...]]:
-    """Origins and directions of one shape, or one of the two as a single row; the rays' shape."""
+    """Returns origins and directions of one shape, or one as a single row; and the rays' shape."""
     first, second = shape_of(origins), shape_of(along)
     if first in (second, (3,)):
         return origins, along, second[:-1]

@@ -32,7 +32,7 @@ class RayMeshIntersector:
         self._key: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the scene, as a copy or another process builds its own: a mesh that has this as
+        """The state without the scene, which a copy builds again: a mesh that has this as
         `mesh.ray` can be copied and pickled."""
         return {**self.__dict__, "_scene": None, "_key": None}
 
@@ -101,8 +101,8 @@ class RayMeshIntersector:
     def contains_points(self, points: Any) -> np.ndarray:
         """Whether each point is inside the mesh, which must be closed: (n,) bool.
 
-        By the parity of the hits of rays to both sides; where the two disagree, because one meets
-        an edge, along other directions.
+        A ray from an inside point has an odd number of hits. Two opposite rays are cast per
+        point; if they disagree, because one meets an edge, others are cast.
         """
         at = _rows("points", points)
         inside = np.zeros(len(at), bool)
@@ -121,7 +121,7 @@ class RayMeshIntersector:
     def _points(
         self, origins: np.ndarray, directions: np.ndarray, triangles: np.ndarray, t: np.ndarray
     ) -> np.ndarray:
-        """Where the rays meet the planes of the triangles, which they do at about t."""
+        """The points where the rays meet the planes of the triangles; t: approximate distances."""
         corners = np.asarray(self.mesh.vertices, np.float64)[np.asarray(self.mesh.faces)[triangles]]
         normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
         height = np.einsum("ij,ij->i", corners[:, 0] - origins, normals)
