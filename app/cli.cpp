@@ -33,8 +33,7 @@ Exit codes: 0 done, 1 failed while running, 2 wrong usage, 3 unreadable file,
 
 void on_signal(int) { simt::interrupt(); }
 
-// Warns at the end of a command, even of one that fails, because what was measured so far is
-// stored.
+// Warns at the end of a command, even of a failed one, because what was measured is stored.
 struct ThrottlingWarning {
   ThrottlingWarning() = default;
   ThrottlingWarning(const ThrottlingWarning&) = delete;

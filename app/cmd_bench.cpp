@@ -117,7 +117,7 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
   job.device = measuring.start();
   if (job.settings.builder != Builder::single)
     host_alloc::find_host_allocator(job.settings.host_allocator, job.device.id);
-  // All allocators have one pool size: what AtomicMalloc needs, plus what allocators cache per warp
+  // All allocators have one pool size: AtomicMalloc's, plus what allocators cache per warp
   // (pool_needs()).
   job.pool_probe = registry::find("atomic");
   if (job.scenes.empty()) return measuring.finish_empty_shard(bench_report(argv, job.device, {}));

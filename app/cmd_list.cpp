@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The command list: lists allocators, scenes, graphs and devices, with the reason if a device
-// cannot be used.
+// The command list: allocators, scenes, graphs and devices, and why a device cannot be used.
 #include <memory>
 
 #include "app/commands.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The command replay: replays the requests of a recorded program with every allocator
+// The command replay: repeats a recorded program's requests with every allocator
 // (docs/workloads.md).
 #include <memory>
 

@@ -33,8 +33,7 @@ struct ReproduceOptions {
   DeviceOptions device;
 };
 
-// A table with one line per item: its cases, those measured, their results that are not `ok`, and
-// their duration.
+// A table with a line per item: its cases, those measured, results that are not `ok`, and duration.
 Table overview(const std::vector<const ReproduceItem*>& items, const ReproduceSetup& setup,
                const ReproduceResults* measured) {
   Table table;

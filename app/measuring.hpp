@@ -69,8 +69,8 @@ struct Printed {
 
 class Measuring {
  public:
-  // Chooses the shard; `whole`: the command has no shards. Throws Error{Exit::usage} if --resume is
-  // given without a file.
+  // Chooses the shard, unless the command has none (`whole`). Throws Error{Exit::usage} if --resume
+  // has no file.
   Measuring(std::string command, const MeasuringOptions& options, bool whole = false);
 
   const Shard& shard() const { return shard_; }

@@ -28,8 +28,7 @@ struct Box {
   bool operator==(const Box&) const = default;
 };
 
-// Returns `first ? a : b`, component by component: selecting whole structs would place them in
-// local memory on the GPU.
+// Returns `first ? a : b` by component: selecting whole structs would use local memory on a GPU.
 HEAPWOOD_INLINE Vec3 select(bool first, Vec3 a, Vec3 b) {
   return {first ? a.x : b.x, first ? a.y : b.y, first ? a.z : b.z};
 }

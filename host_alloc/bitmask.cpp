@@ -116,8 +116,8 @@ class Bitmask final : public Policy {
     std::size_t chunks, requested;
   };
 
-  // The bits that the two searches look for: chunks that are free, and chunks that are free or
-  // could be mapped.
+  // The bits that the two searches look for: free chunks, and chunks that are free or can be
+  // mapped.
   struct Free {
     const Bitmask& self;
     std::size_t end() const { return self.free_.size() * 64; }

@@ -89,8 +89,7 @@ const HostAllocatorInfo& find_host_allocator(const std::string& id, const simt::
 std::unique_ptr<HostAllocator> make_host_allocator(const std::string& id,
                                                    const simt::DeviceId& device,
                                                    const HostAllocatorOptions& options = {});
-// Makes an allocator that manages `range`, which must be empty. Not for allocators whose memory the
-// platform manages.
+// Makes an allocator that manages `range`, which must be empty; not for platform-managed memory.
 std::unique_ptr<HostAllocator> make_host_allocator(const std::string& id,
                                                    std::unique_ptr<simt::VirtualRange> range,
                                                    const HostAllocatorOptions& options);

@@ -16,8 +16,7 @@
 
 namespace heapwood::host_alloc {
 
-// The unit of sizes and addresses: the alignment that cudaMalloc guarantees, so that most requests
-// need no padding.
+// The unit of sizes and addresses: cudaMalloc's alignment, so most requests need no padding.
 inline constexpr std::size_t unit = HostAllocator::default_alignment;
 inline constexpr std::size_t largest_alignment = std::size_t{2} << 20;
 
@@ -36,8 +35,7 @@ class Policy {
   virtual ~Policy() = default;
   // `bytes` is at least 1. The alignment is a power of two up to largest_alignment.
   virtual LiveBlock allocate(std::size_t bytes, std::size_t alignment) = 0;
-  // Returns the description of the freed block. Throws and changes nothing if it is not a live
-  // block (refuse_free).
+  // Returns the freed block's description. Throws (refuse_free) if `block` is not live.
   virtual LiveBlock deallocate(void* block) = 0;
   virtual void walk(const std::function<void(const HostRegion&)>& visit) const = 0;
   virtual std::size_t shrink() = 0;
@@ -143,8 +141,7 @@ std::unique_ptr<Policy> make_segregated_fit(std::unique_ptr<simt::VirtualRange> 
 std::unique_ptr<Policy> make_platform(const simt::DeviceId& device, bool async,
                                       const HostAllocatorOptions& options);
 
-// Throws the error for a free of an address that is not a live block; the policy's regions tell
-// what is there.
+// Throws the error for a free of an address that is not a live block: says what is there.
 [[noreturn]] void refuse_free(const Policy& policy, const void* block);
 
 }  // namespace heapwood::host_alloc

@@ -81,8 +81,7 @@ class FreeLists {
     filled_[list / 64] &= ~(std::uint64_t{1} << list % 64);
     if (filled_[list / 64] == 0) filled_words_ &= ~(std::uint64_t{1} << list / 64);
   }
-  // Returns a block of at least `bytes`; `none` if all lists are empty whose blocks are certainly
-  // large enough.
+  // Returns a block of at least `bytes`, or `none` if all lists of large enough blocks are empty.
   BlockIndex find(std::size_t bytes) const {
     const std::size_t list = class_for(bytes);
     if (list >= lists_.size()) return none;
@@ -96,8 +95,7 @@ class FreeLists {
     }
     return lists_[word * 64 + simt::lowest_bit(candidates)].first();
   }
-  // Calls visit(index) for all blocks that may hold `bytes`, smaller classes first, until it
-  // returns true.
+  // Calls visit(index) for blocks that may hold `bytes`, by ascending class, until it returns true.
   template <class Visit>
   void for_each_from(const std::vector<Block>& blocks, std::size_t bytes, Visit visit) const {
     for (std::size_t list = class_of(bytes); list < lists_.size(); ++list) {
@@ -197,8 +195,7 @@ LiveBlock SegregatedFit::allocate(std::size_t bytes, std::size_t alignment) {
   const std::size_t padding = std::max(alignment, unit) - unit;
   BlockIndex index = lists_.find(size + padding);
   if (index == none) index = grow(size, alignment);
-  // No more memory can be mapped: tries every block that may fit, then unmaps free memory and maps
-  // it at other addresses.
+  // No more memory can be mapped: tries every block that may fit, then maps free memory elsewhere.
   if (index == none) index = find_any(size, alignment);
   if (index == none && shrink() > 0) index = grow(size, alignment);
   return index == none ? LiveBlock{} : take(index, size, alignment, bytes);
@@ -251,7 +248,7 @@ BlockIndex SegregatedFit::grow(std::size_t bytes, std::size_t alignment) {
   return release(insert(before, offset, mapped, State::used));
 }
 
-// Takes a block out of its list, and returns what is left before and after the allocation to the
+// Takes a block out of its list, and returns the rests before and after the allocation to the
 // lists.
 LiveBlock SegregatedFit::take(BlockIndex index, std::size_t bytes, std::size_t alignment,
                               std::size_t requested) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The functions of the builder and the workloads on CPU threads that call an allocator through
-// function pointers.
+// Builder and workloads on CPU threads that call an allocator through function pointers.
 #include "registry/erased.hpp"
 
 #include "kdtree/build/driver.hpp"

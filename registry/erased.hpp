@@ -23,8 +23,7 @@ kdtree::BuildProfile build_profiled(const CpuFunctions&, kdtree::Workspace&,
                                     const kdtree::BuildOptions&);
 }  // namespace erased
 
-// Makes a function of `erased` a function without the first argument, by passing those of allocator
-// A.
+// Makes a function of `erased` one without the first argument, by passing the functions of A.
 template <class A, auto function>
 struct With;
 template <class A, class Result, class... Args, Result (*function)(const CpuFunctions&, Args...)>

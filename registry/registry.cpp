@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Compiled once per registry: registry_table.inc is generated from registry.def files
-// (cmake/registry.cmake).
+// Compiled once per registry: cmake/registry.cmake makes registry_table.inc from registry.def
+// files.
 #include "registry/registry.hpp"
 
 #include <bit>

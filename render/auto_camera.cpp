@@ -119,8 +119,8 @@ struct Inside {
   double hidden = 0;     // share of pairs of enclosed points that do not see each other
 };
 
-// If `oriented` (faces point outwards), ignores points inside a solid, which are those from which
-// most rays hit backs.
+// If `oriented` (faces point outwards), ignores points from which most rays hit backs: inside
+// solids.
 Inside look_inside(const Scene& scene, const Box& box, unsigned up, bool oriented) {
   constexpr unsigned level = 7, heights = 3, directions = 12;
   const Axes axes(up);
@@ -251,8 +251,8 @@ Camera auto_camera(const Scene& scene, unsigned up, float aspect) {
     }
   }
   if (thin) return best;
-  // If walls are seen from behind, tries views in which no wall is: a room without a front wall is
-  // shown from there.
+  // If walls are seen from behind, tries other views: a room without a front wall is shown from
+  // there.
   if (best_backs > 0.1) {
     for (const float azimuth : {0.0f, 180.0f, 90.0f, -90.0f}) {
       const Camera camera = outside_view(points, up, radians(azimuth), 0, aspect);

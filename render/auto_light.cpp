@@ -46,8 +46,7 @@ Seen look(const Scene& scene, const Camera& camera, const Box& box) {
   return seen;
 }
 
-// Mean brightness (0..1) of the visible surfaces under a key light, and the share of them that it
-// lights.
+// Mean brightness (0..1) of the visible surfaces under a key light, and the share that it lights.
 struct Reach {
   double brightness = 0, share = 0;
 };
@@ -162,8 +161,7 @@ Lighting choose_lighting(const Scene& scene, const Camera& camera, bool emitters
   if (best_share > 0.22) return best;
   if (brightness > enough_inside) return lit_by_emitters(lighting, brightness);
 
-  // An interior: tries lamps between the camera and the surfaces it sees, above eye height but
-  // below the ceiling.
+  // An interior: tries lamps between camera and surfaces, above the eye and below the ceiling.
   lighting.lamp = true;
   const float median = seen.distances[seen.distances.size() / 2];
   double best_brightness = -1;

@@ -32,8 +32,7 @@ void check_camera_text(const std::string& text);
 // The shortest text from which parse_camera() reads the camera back to the same bits. If double
 // cannot represent a coordinate relative to the origin, reads that of representable() back.
 std::string to_string(const Camera& camera, const Vec3d& origin = {});
-// `ex,ey,ez,tx,ty,tz,fov --up y`: the text that follows --camera on a command line, and the content
-// of a .camera file.
+// `ex,ey,ez,tx,ty,tz,fov --up y`: the text after --camera, and the content of a .camera file.
 std::string to_arguments(const Camera& camera, const Vec3d& origin = {});
 // The nearest camera that conversion to text and back does not change: doubles near a large origin
 // are coarser than floats near 0. Returns the camera as it is if eye and target would become the
@@ -46,8 +45,7 @@ struct CameraFrame {
       up;  // right and up have half the picture's extent at distance 1
   float inverse_width, inverse_height;
 
-  // The ray through (x, y), in pixels from the top left corner; (0.5, 0.5) is the first pixel's
-  // centre.
+  // The ray through (x, y), in pixels from the top left corner; (0.5, 0.5) is the first centre.
   HEAPWOOD_INLINE kdtree::Ray ray(float x, float y, float tmax) const {
     const float u = x * inverse_width * 2 - 1;
     const float v = 1 - y * inverse_height * 2;

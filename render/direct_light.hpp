@@ -100,8 +100,7 @@ HEAPWOOD_INLINE Vec3 limited(Vec3 light) {
   return largest > max_light ? light * (max_light / largest) : light;
 }
 
-// The probability density, over solid angle, with which emitter_light() chooses the direction to a
-// point of an emitter.
+// The density, over solid angle, with which emitter_light() chooses the direction to a point.
 HEAPWOOD_INLINE float emitter_density(const MaterialView& materials, std::uint32_t triangle,
                                       float distance, float cosine) {
   const float per_area =
@@ -170,8 +169,7 @@ HEAPWOOD_INLINE Vec3 emitter_light(const View& scene, const Frame& frame, const 
   return emission * (of_bounce / (density + of_bounce));
 }
 
-// Light of the environment for a ray that hits nothing. `cosine` is that at the surface where the
-// ray started.
+// Light of the environment for a ray without a hit. `cosine`: at the surface where the ray started.
 template <class View>
 HEAPWOOD_INLINE Vec3 environment_found(const View& scene, const kdtree::Ray& ray,
                                        std::uint32_t bounce, float cosine) {

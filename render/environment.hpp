@@ -13,9 +13,8 @@ namespace heapwood::render {
 
 class Environment {
  public:
-  // Uploads a picture and scales its brightness to that for which pictures are developed. `up` is
-  // the scene's axis to the zenith. Negative values and NaN become black; others are limited to
-  // 10^6.
+  // Uploads a picture, with its brightness scaled to a normal exposure. `up` is the scene's axis to
+  // the zenith. Negative values and NaN become black; others are limited to 10^6.
   Environment(const simt::DeviceId& device, const RadianceMap& map, unsigned up);
 
   const EnvironmentView& view() const { return view_; }
@@ -35,8 +34,7 @@ RadianceMap parse_environment(const std::string& file, const std::string& source
 // as the real one, for soft shadows.
 RadianceMap make_sky(Vec3 sun, unsigned up);
 
-// Removes from a lighting what an environment, or emitters alone, replace: key, sky, ground and
-// floor.
+// Removes from a lighting what an environment, or emitters, replace: key, sky, ground and floor.
 Lighting lit_by_environment(Lighting lighting);
 
 }  // namespace heapwood::render

@@ -31,8 +31,7 @@ HEAPWOOD_INLINE Vec3 from_environment(Vec3 d, unsigned up) {
   return up == 1 ? d : up == 2 ? Vec3{d.x, -d.z, d.y} : Vec3{d.y, -d.x, d.z};
 }
 
-// The position in the picture, 0 to 1 from the left and from the top, of a unit vector in the
-// picture's axes.
+// The position in the picture, 0 to 1 from left and top, of a unit vector in the picture's axes.
 HEAPWOOD_INLINE Point2 environment_position(Vec3 d) {
   return {std::atan2(d.x, -d.z) * 0.159154943f + 0.5f,
           std::acos(simt::min(simt::max(d.y, -1.0f), 1.0f)) * 0.318309886f};

@@ -61,8 +61,7 @@ std::string header(const Film& film) {
   return text + '\0';
 }
 
-// Prepares bytes for compression: even bytes before odd ones, each as its difference from the one
-// before it.
+// Prepares bytes for compression: even bytes before odd ones, each minus the one before it.
 std::string prepared(const std::string& bytes) {
   std::string split;
   for (std::size_t first : {0, 1}) {

@@ -210,8 +210,8 @@ std::uint8_t srgb(float linear) {
 
 Vec3 colour_ramp(double x) {
   x = x > 0 ? std::min(x, 1.0) : 0.0;
-  // Chroma is near 0 at both ends, where sRGB has no saturated colours. Hue goes from 285 degrees
-  // through red to 105.
+  // Chroma is near 0 at both ends, where sRGB has only greys. Hue goes from 285 through 0 to 105
+  // degrees.
   const double lightness = 0.12 + 0.84 * x, hue = (285 + 180 * x) * std::numbers::pi / 180,
                chroma = 0.34 * std::pow(x, 0.75) * (1 - x) + 0.07 * x + 0.02;
   // From OKLab to linear RGB, clamped to the gamut of sRGB.

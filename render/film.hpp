@@ -48,11 +48,9 @@ inline bool shows_numbers(Mode mode) {
 // The number of a pixel: the mean over the samples that have one.
 inline double number_of(const Pixel& p) { return p.a > 0 ? p.r / p.a : 0; }
 
-// Linear up to 2/3, then approaching 1 smoothly without reaching it, so that highlights keep their
-// contrast.
+// Linear up to 2/3, then smoothly approaching 1, so that highlights keep their contrast.
 double tone_curve(double x);
-// Adds contrast in the shadows and soft highlights, like film (Narkowicz 2015, "ACES filmic tone
-// mapping curve").
+// Contrast in shadows, soft highlights (Narkowicz 2015, "ACES filmic tone mapping curve").
 double filmic_curve(double x);
 // Converts linear light from 0 to 1 to an sRGB byte (IEC 61966-2-1).
 std::uint8_t srgb(float linear);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The kernels that trace rays, for every launcher of simt/: they render pictures and trace rays
-// from a buffer.
+// The kernels that trace rays, for every launcher of simt/: of pictures, and from a buffer.
 #pragma once
 
 #include <algorithm>
@@ -87,8 +86,8 @@ struct TraceKernel {
   // because a block is replaced only when the last of its rays has ended.
   static constexpr unsigned block_threads = 64;
   static constexpr unsigned blocks_per_multiprocessor = Intersection::conservative ? 24 : 32;
-  // Each lane prefetches into L2 the ray that is this far after its own: half of the rays in flight
-  // on an H200.
+  // A lane prefetches into L2 the ray that is this far after its own: half of those in flight on an
+  // H200.
   static constexpr std::size_t prefetch_distance = std::size_t{1} << 17;
 
   kdtree::TreeView<Intersection> tree;

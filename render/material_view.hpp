@@ -75,8 +75,8 @@ HEAPWOOD_INLINE std::uint32_t wrapped(std::int32_t i, std::uint32_t size, Wrap w
   return static_cast<std::uint32_t>(at < n ? at : period - 1 - at);
 }
 
-// A coordinate times size, in a range that integers hold; 0 for NaN. Whole periods of both wrapping
-// modes are removed first.
+// A coordinate times size, reduced by whole periods of both wrapping modes to an integer's range; 0
+// for NaN.
 HEAPWOOD_INLINE float in_texels(float x, std::uint32_t size, Wrap wrap) {
   if (wrap == Wrap::clamp) {
     x = simt::min(simt::max(x, -1.0f), 2.0f);
@@ -153,8 +153,7 @@ HEAPWOOD_INLINE Vec3 emission_at(const MaterialView& view, const Triangle* trian
              .colour;
 }
 
-// Whether a ray passes through the surface at a hit. For blended surfaces `random`, in [0, 1),
-// decides.
+// Whether a ray passes through the surface at a hit. `random`, in [0, 1), decides if it is blended.
 HEAPWOOD_INLINE bool is_hole(const MaterialView& view, const Triangle* triangles,
                              const kdtree::Hit& hit, float random) {
   const DeviceMaterial& material = material_of(view, hit.triangle);

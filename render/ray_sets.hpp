@@ -35,8 +35,7 @@ struct RayMeasurement {
   StepSums steps;
   std::vector<kdtree::Hit> found;  // hits, by ray
 };
-// `seconds` is the time limit of each launch. Throws what Launcher::launch throws
-// (simt/launch.hpp).
+// `seconds`: the time limit of each launch. Throws what Launcher::launch throws (simt/launch.hpp).
 RayMeasurement measure_rays(const Scene& scene, std::span<const kdtree::Ray> rays, int runs,
                             double seconds);
 

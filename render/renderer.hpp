@@ -38,8 +38,8 @@ inline constexpr unsigned max_side = 16384, max_spp = 1u << 16;
 // A picture that is refined by adding samples.
 class Progressive {
  public:
-  // The scene must outlive the picture. Throws Error{Exit::usage} if a size or the number of
-  // samples is out of range.
+  // The scene must outlive the picture. Throws Error{Exit::usage} if size or samples are out of
+  // range.
   Progressive(const Scene& scene, const RenderJob& job);
 
   // Adds `samples` samples per pixel in one launch, which may take `seconds`, the time that the job

@@ -36,11 +36,10 @@ class Scene {
   const SceneData& data() const { return data_; }
   const DeviceMaterials& materials() const { return materials_; }
 
-  // Milliseconds of the launches that reordered the tree depth-first; absent if the tree was not
+  // Milliseconds of the launches that made the depth-first order; absent if the tree was not
   // reordered.
   std::optional<double> order_ms() const { return order_ms_; }
-  // Computes the triangle records again; returns milliseconds by the host's clock, including the
-  // launch.
+  // Computes the triangle records again; returns milliseconds on the host's clock, with the launch.
   double fill_records() const;
 
   // Trace rays from host memory. closest() returns closest hits. occluded() only finds out whether
@@ -49,8 +48,7 @@ class Scene {
   std::vector<kdtree::Hit> occluded(std::span<const kdtree::Ray> rays) const;
   // The unit normal of a triangle, on the ray's side.
   Vec3 normal(std::uint32_t triangle, const kdtree::Ray& ray) const;
-  // Whether the ray hits the triangle's back: seen from the ray's origin, its corners are
-  // clockwise.
+  // Whether the ray hits the triangle's back: from its origin, the corners are clockwise.
   bool seen_from_behind(std::uint32_t triangle, const kdtree::Ray& ray) const;
 
  private:

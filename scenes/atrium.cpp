@@ -204,7 +204,7 @@ void Atrium::upper_windows(float side) {
 }
 
 void Atrium::vault() {
-  // Angles count from the springing of the vault, 0 at z = +half_nave. Its middle is open to the
+  // Angles count from the springing of the vault, 0 at z = +half_nave. The middle is open to the
   // sky.
   const float radius = half_nave - 0.35f, open = 0.3f * pi;
   model.paint(plaster);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Scenes that are hard for builders and allocators: no triangle, one, many equal ones, no volume,
-// no area, extreme sizes.
+// Scenes that are hard for builders: no triangle, one, equal ones, no volume, no area, extreme
+// sizes.
 #include <cmath>
 
 #include "scenes/exact_math.hpp"

@@ -58,8 +58,7 @@ double exp_of(double x) {
   return std::ldexp(sum, static_cast<int>(n));
 }
 
-// Uses log((1 + s) / (1 - s)) = 2 (s + s^3 / 3 + ...) with |s| <= 0.1716: the next term is 2 s^23 /
-// 23 < 2^-61.
+// By log((1 + s) / (1 - s)) = 2 (s + s^3 / 3 + ...), |s| <= 0.1716: the next term is below 2^-61.
 double log_of(double x) {
   int e = 0;
   double m = std::frexp(x, &e);  // in [1/2, 1)

@@ -22,8 +22,7 @@ struct FileBytes {
   std::string_view text() const { return {reinterpret_cast<const char*>(data.get()), size}; }
 };
 
-// Reads a regular file; reading a device or a pipe may never end. Throws Error{Exit::scene} with
-// the system's reason.
+// Reads a regular file (a device or pipe may never end). Throws Error{Exit::scene} with the reason.
 FileBytes read_file(const std::string& path);
 
 // Finds the files that a scene file names, relative to its own directory. Files outside that
@@ -32,8 +31,7 @@ class CompanionFiles {
  public:
   explicit CompanionFiles(const std::string& scene_path);
 
-  // Returns the path of a regular file. Throws Error{Exit::scene}: "name: reason". A backslash also
-  // separates folders.
+  // The path of a regular file; a backslash also separates folders. Throws Error{Exit::scene}.
   std::string find(std::string_view name) const;
   // Like find(), but if there is no such file, returns the file of that name in the directory
   // itself: scene files often keep paths of the machine that wrote them.
@@ -43,8 +41,7 @@ class CompanionFiles {
   std::string directory_;
 };
 
-// Throws simt::Stopped after Ctrl-C. Called for every vertex and face while a file is read, which
-// may take minutes.
+// Throws simt::Stopped after Ctrl-C. Called for every vertex and face, as reading may take minutes.
 void check_interruption();
 
 // The text on one line, truncated to `limit` bytes. Control characters, line separators, marks of
@@ -72,8 +69,7 @@ std::string utf8_text(std::string_view text);
 // The text without a UTF-8 byte order mark, which editors on Windows add.
 std::string_view without_byte_order_mark(std::string_view text);
 
-// stem_of: "dir/Bunny.ply" -> "Bunny". extension_of: "dir/Bunny.PLY" -> ".ply"; of "ABC" it is
-// "abc".
+// stem_of: "dir/Bunny.ply" -> "Bunny". extension_of: "dir/Bunny.PLY" -> ".ply"; "ABC" -> "abc".
 std::string stem_of(const std::string& path);
 std::string extension_of(const std::string& path);
 std::string lower(std::string_view text);
@@ -85,25 +81,21 @@ std::vector<std::string_view> words_of(std::string_view line);
 // The text without blanks at both ends.
 std::string_view trimmed(std::string_view text);
 
-// Reads a number that is the whole text; false for anything else. `format` is passed to
-// std::from_chars.
+// Reads a number that is the whole text; otherwise false. `format` is that of std::from_chars.
 template <class T, class... Format>
 bool parse_number(std::string_view text, T& value, Format... format) {
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value, format...);
   return error == std::errc() && stop == end;
 }
-// The number without a leading `+`, which std::from_chars refuses. `+-1` is returned unchanged, so
-// that it is refused.
+// The number without a leading `+`, which std::from_chars refuses. `+-1` stays, to be refused.
 std::string_view without_plus(std::string_view number);
-// Parses a finite or infinite number that is the whole text and may have a sign. A number too small
-// for a double is 0.
+// Parses a number, finite or not, that is the whole text. One too small for a double is 0.
 bool parse_double(std::string_view text, double& value);
 
 // Removes the part before the first colon, and the colon, from NAME:COUNT:SEED. Returns that part.
 std::string_view next_part(std::string_view& text);
-// Parses a count below 10^18: `1500`, `20k`, `1m` or `7.5m`. Only with a unit may it have a
-// fraction.
+// Parses a count below 10^18: `1500`, `20k`, `1m` or `7.5m`. A fraction needs a unit.
 bool parse_count(std::string_view text, double& count);
 
 // The nesting depth of objects and arrays in JSON, which may be invalid. Does not use the parser:

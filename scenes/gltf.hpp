@@ -50,7 +50,7 @@ class GltfAnimation {
 
   // The scene at rest, as parse_gltf() returns it.
   const Mesh& rest() const { return rest_; }
-  // The scene at a time, clamped to [0, duration]. Throws Error{Exit::scene} if a vertex is not
+  // The scene at a time clamped to [0, duration]. Throws Error{Exit::scene} if a vertex is not
   // finite.
   Mesh mesh_at(std::size_t animation, double seconds) const;
 

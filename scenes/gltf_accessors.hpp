@@ -31,8 +31,8 @@ std::string decode_percent(std::string_view uri);
 
 class Accessors {
  public:
-  // Reads the buffers: data URIs, and files next to `path`. The document and the container must
-  // outlive this object.
+  // Reads the buffers: data URIs, and files next to `path`. Document and container must outlive
+  // this.
   Accessors(const Document& document, const Container& container, const std::string& path);
 
   // Reads an accessor as floats, `components` per element; normalized integers become values in

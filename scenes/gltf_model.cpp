@@ -87,8 +87,8 @@ class Model {
   void note(const Parts&... parts) {
     rest_.notes.push_back(concat(source_, ": ", parts...));
   }
-  // Appends the vertices of an instance. `joints`: transforms of the joints of its skin, if it has
-  // one.
+  // Appends the vertices of an instance. `joints`: transforms of its skin's joints, if it has a
+  // skin.
   void append(const Instance& instance, const Pose& pose, const std::vector<Affine>& joints,
               std::vector<double>& xyz) const;
 
@@ -226,8 +226,8 @@ void Model::read_part(const Primitive& primitive, Content content, Accessors& ac
   if (!part.uvs.empty()) require_count(part.uvs.size(), "texture coordinates");
 }
 
-// Reads the texture coordinates, transformed, of the base colour's texture or, if there is none, of
-// the emission's.
+// Reads transformed texture coordinates: of the base colour's texture or, without one, the
+// emission's.
 void Model::read_uvs(const Primitive& primitive, Accessors& accessors, Part& part) const {
   if (primitive.material == none) return;
   const MaterialInfo& material = document_.materials[primitive.material];
@@ -271,8 +271,8 @@ void Model::add_triangles() {
   std::uint32_t base = 0;
   for (const Instance& instance : instances_) {
     const Part& part = parts_[instance.part];
-    // A node that mirrors reverses the winding, except for skins, whose vertices do not follow
-    // their node.
+    // A mirroring node reverses the winding, except for skins, whose vertices do not follow their
+    // node.
     const bool is_skinned = document_.nodes[instance.node].skin != none && !part.joints.empty();
     const bool mirrors = !is_skinned && pose.globals[instance.node].determinant() < 0;
     const unsigned second = mirrors ? 2 : 1, third = mirrors ? 1 : 2;

@@ -19,7 +19,7 @@ Quaternion normalized(Quaternion q) {
   return q;
 }
 
-// Interpolates spherically, by bisection of the arc: trigonometric functions differ between C
+// Interpolates spherically by bisecting the arc: trigonometric functions differ between C
 // libraries.
 Quaternion slerp(Quaternion a, Quaternion b, double t) {
   a = normalized(a);

@@ -43,8 +43,7 @@ class Clip {
  public:
   // Throws Error{Exit::scene} if values are missing.
   Clip(const AnimationInfo& info, Accessors& accessors);
-  // Whether the file had times that were out of range or decreasing; each was replaced by the one
-  // before it.
+  // Whether the file had times out of range or decreasing, each replaced by the one before it.
   bool has_moved_times() const { return has_moved_times_; }
 
   double duration() const { return duration_; }

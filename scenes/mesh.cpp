@@ -53,8 +53,7 @@ Vec3 relative(Vec3d p, Vec3d origin) {
   return {clamped(d.x), clamped(d.y), clamped(d.z)};
 }
 
-// Checks that arrays of the appearance have one entry per triangle or vertex and that indices are
-// in range.
+// Checks that the appearance has an entry per triangle or vertex, and that indices are in range.
 void check_appearance(const Mesh& mesh, const std::string& source) {
   const Appearance& a = mesh.appearance;
   const auto has_size = [](std::size_t size, std::size_t wanted) {

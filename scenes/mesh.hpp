@@ -14,8 +14,7 @@
 
 namespace heapwood::scenes {
 
-// The camera that comes with a procedural scene or a glTF file. Relative to the mesh's origin, as
-// the vertices are.
+// The camera of a procedural scene or glTF file, relative to the mesh's origin like the vertices.
 struct CameraHint {
   Vec3 eye, target;
   float fov = 45;  // vertical angle in degrees

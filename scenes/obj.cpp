@@ -27,8 +27,7 @@ bool has_comment(std::string_view line) {
   return false;
 }
 
-// Splits text into lines, which end in \n, \r\n or \r. A final `\` continues the line, except in a
-// comment.
+// Splits text into lines, ended by \n, \r\n or \r; a final `\` joins lines, except in a comment.
 class LineReader {
  public:
   explicit LineReader(std::string_view text) : text_(text) {}
@@ -404,8 +403,8 @@ class ObjParser {
     return static_cast<std::uint32_t>(index > 0 ? index - 1 : preceding + index);
   }
 
-  // The index of a corner's texture coordinates, which follows its first slash; no_uv if there is
-  // none or it is malformed.
+  // The index of a corner's texture coordinates, after its first slash; no_uv if absent or
+  // malformed.
   std::uint32_t uv_of(std::string_view word) const {
     const std::size_t slash = word.find('/');
     if (slash == word.npos) return no_uv;

@@ -25,8 +25,7 @@ void knot(Model& model, const Frame& frame,
 void lantern(Model& model, Vec3 top, float drop);  // hangs by a thin rod
 void teapot(Model& model, const Frame& frame, float height, float around);
 
-// A cloth in the x-y plane from y = 0 down to -height, with folds along z. gather: how far it is
-// pulled towards x = side.
+// A cloth from y = 0 down to -height, with folds along z. gather: how far it is pulled to x = side.
 struct Cloth {
   float width, height;
   float folds, depth;

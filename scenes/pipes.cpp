@@ -142,8 +142,7 @@ void Plant::tank(Vec3 foot, float radius, float tall) {
   }
 }
 
-// Adds one pipe through the corners. Straight parts are not divided, bends are; flanges cover the
-// joints.
+// Adds a pipe through the corners. Only bends are divided; flanges cover the joints.
 void Plant::pipe(const std::vector<Vec3>& corners, Vec3 offset, float radius, bool flanges) {
   const float bend = 2.4f * radius, around = 13 + 14 * radius;
   const auto straight = [&](Vec3 from, Vec3 to) { rod(model, from, to, radius, around, 5); };

@@ -76,8 +76,7 @@ Plane plane_of(std::span<const Vec3> corners) {
   }
   const double largest = std::max({std::abs(areas[0]), std::abs(areas[1]), std::abs(areas[2])});
   Plane plane;
-  // The normal is 0 because areas cancel, like those of the lobes of an 8. Leaves out the smallest
-  // extent.
+  // The normal is 0: areas cancel, as in the lobes of an 8. Leaves out the smallest extent.
   if (largest <= 1e-14 * scale * scale) {
     plane.axis = static_cast<unsigned>(std::min_element(extents, extents + 3) - extents);
     return plane;

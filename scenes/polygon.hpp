@@ -25,8 +25,7 @@
 
 namespace heapwood::scenes {
 
-// A point whose coordinates single precision represents, so that their products are exact in
-// double.
+// A point with coordinates of single precision, so that products are exact in double.
 struct Point2 {
   double x = 0, y = 0;
   bool operator==(const Point2&) const = default;
@@ -89,8 +88,8 @@ class Faces {
   explicit Faces(std::vector<Triangle>& triangles, std::vector<Triangle>* uv_triangles = nullptr)
       : triangles_(triangles), uv_triangles_(uv_triangles) {}
 
-  // Call add_corner() for each corner of a face, then end_face(). A face of fewer than 3 corners
-  // adds no triangle.
+  // Call add_corner() per corner of a face, then end_face(). Faces of fewer than 3 corners are
+  // skipped.
   void add_corner(std::uint32_t vertex, std::uint32_t uv = 0) {
     const unsigned place = corners_ < 2 ? static_cast<unsigned>(corners_) : 2;
     pending_.v[place] = vertex;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Seeded numbers and smooth noise for procedural scenes, identical on every machine with any number
-// of threads.
+// Seeded numbers and smooth noise for procedural scenes, the same on every machine.
 #pragma once
 
 #include <cstdint>

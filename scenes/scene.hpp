@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Scenes by name: `atrium`, `statue:1m`, `pipes:12m:7`, or the path of an OBJ, PLY or glTF file
-// (.gltf, .glb).
+// Scenes: `atrium`, `statue:1m`, `pipes:12m:7`, or the path of an OBJ, PLY, glTF or GLB file.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +19,7 @@ struct Procedural {
 };
 std::span<const Procedural> procedural_scenes();
 
-// The parts of `NAME[:COUNT][:SEED]`, in upper or lower case. A count is `1500`, `20k`, `1m` or
-// `7.5m`.
+// The parts of `NAME[:COUNT][:SEED]`, in any case. A count is `1500`, `20k`, `1m` or `7.5m`.
 struct SceneName {
   const Procedural* scene = nullptr;
   std::uint64_t triangles = 0;

@@ -80,15 +80,14 @@ void facet(Model& model, Vec3 a, Vec3 b, Vec3 c, Vec3 d,
            float cell = 0);  // corners in the order of the outline
 void box(Model& model, const Frame& frame, Vec3 low, Vec3 high, float cell = 0);
 
-// A point of a profile that is turned around y. The segment that ends here bulges outwards by a
-// fraction of its length.
+// A point of a profile turned around y. `bulge` is that of the segment which ends here, per length.
 struct Turn {
   float radius, y;
   float bulge = 0;
 };
 using Profile = std::initializer_list<Turn>;
-// Adds a surface of revolution. min_cells: cells around the axis. ripple, if any, scales the radius
-// at (angle, height).
+// Adds a surface of revolution. min_cells: around the axis. ripple scales the radius at (angle,
+// height).
 void lathe(Model& model, const Frame& frame, Profile profile, float around, float cell,
            unsigned min_cells = 6, const std::function<float(float, float)>& ripple = {});
 void ball(Model& model, const Frame& frame, float radius, float around, unsigned min_cells = 6);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The scene `stadium`: a teapot in the middle of a stadium. Nearly all triangles lie in a tiny part
-// of a hall of 180 metres.
+// The scene `stadium`: a tiny teapot, which has nearly all triangles, in a hall of 180 metres.
 #include <cmath>
 
 #include "scenes/exact_math.hpp"

@@ -71,8 +71,7 @@ struct Ray {
   Vec3 from, direction;
 };
 
-// The ray from the axis through a point of the box: horizontal in the middle, fanned out at both
-// ends.
+// The ray from the axis through a point of the box: horizontal in the middle, fanned at both ends.
 Ray ray_of(Vec3 q) {
   const float segment = box_height - 1, y = std::clamp(q.y, -segment, segment);
   const float t = 0.5f + 0.5f * y / segment;
@@ -116,8 +115,7 @@ constexpr Face faces[] = {
     {{0, 1, 0}, {1, 0, 0}, {0, 0, -1}, false}, {{0, -1, 0}, {1, 0, 0}, {0, 0, 1}, false},
 };
 
-// Distances on a coarse grid of a face: where rays of the fine grid start, which would otherwise
-// have to start far away.
+// Distances on a coarse grid of a face, from which rays of the fine grid start nearby.
 class Coarse {
  public:
   explicit Coarse(const Face& face) : width_(40), height_(face.upright ? 120 : 40) {

@@ -29,8 +29,7 @@ class TextureFiles {
   // textures. In a grey picture other than `colour`, an alpha channel of 255 everywhere does not
   // count. Either index may be no_texture. The result has the larger of the two sizes, per axis.
   std::uint32_t with_alpha(std::uint32_t colour, std::uint32_t mask);
-  // The texture with this sampler: a copy if it has another sampler already. `index` may be
-  // no_texture.
+  // The texture with this sampler; a copy if it already has another. `index` may be no_texture.
   std::uint32_t with_sampler(std::uint32_t index, Wrap wrap_u, Wrap wrap_v, bool nearest);
   // Counts a texture that cannot be read for a reason that the caller knows.
   std::uint32_t miss(const std::string& name, const std::string& reason);

@@ -12,8 +12,7 @@
 
 namespace heapwood::simt {
 
-// Loads 4, 8 or 16 bytes, aligned to their size, in one instruction. No thread may write them while
-// the kernel runs.
+// Loads 4, 8 or 16 aligned bytes by one instruction. No thread may write them during the kernel.
 template <class T>
 HEAPWOOD_INLINE T load_constant(const T* from) {
   static_assert(std::is_trivially_copyable_v<T> &&
@@ -31,8 +30,7 @@ HEAPWOOD_INLINE T load_constant(const T* from) {
 #endif
 }
 
-// Loads 16 read-only bytes that are read once: no line is allocated in L1, so data that is read
-// again stays there.
+// Loads 16 read-only bytes that are read once, without L1: data that is read again stays there.
 template <class T>
 HEAPWOOD_INLINE T load_streaming(const T* from) {
   static_assert(std::is_trivially_copyable_v<T> && sizeof(T) == 16 && alignof(T) == 16);
@@ -62,8 +60,7 @@ HEAPWOOD_INLINE void prefetch([[maybe_unused]] const void* address) {
 #endif
 }
 
-// 1/x to about 1 ulp; 1/0 and 1/denormal are infinite. A division costs ten times as much on the
-// GPU.
+// 1/x to about 1 ulp; 1/0 and 1/denormal are infinite. A division costs ten times as much.
 HEAPWOOD_INLINE float approximate_reciprocal(float x) {
 #if defined(__CUDA_ARCH__)
   float r;
@@ -105,8 +102,7 @@ HEAPWOOD_INLINE std::uint32_t select_bits(std::uint32_t a, std::uint32_t b, std:
 #endif
 }
 
-// A product that is never fused with an addition, for results that must round identically on every
-// device.
+// A product never fused with an addition, for results that round identically on every device.
 HEAPWOOD_INLINE float rounded_product(float a, float b) {
 #if defined(__CUDA_ARCH__)
   return __fmul_rn(a, b);

@@ -10,8 +10,7 @@
 
 namespace heapwood::simt {
 
-// The clock of time limits, budgets and measurements on the host. Tests replace its source and then
-// decide what time it is.
+// The clock of time limits, budgets and measurements on the host. Tests can set its time.
 struct HostClock {
   using time_point = std::chrono::steady_clock::time_point;
   static time_point now() { return source.load(std::memory_order_relaxed)(); }

@@ -11,8 +11,8 @@
 #include <heapwood/compile_with_std_cxx17>
 #endif
 
-// NVRTC has no headers of the host: libcu++'s types stand for those of the C++ library, and device
-// code alone is compiled.
+// NVRTC has no host headers: libcu++'s types replace the C++ library's, only device code is
+// compiled.
 #if defined(__CUDACC_RTC__)
 #include <cuda/std/cstddef>
 #include <cuda/std/cstdint>

@@ -16,8 +16,7 @@ struct Control {
   std::uint32_t code = 0;   // 0 = no error; else defined by the kernel
   std::uint64_t operand[3] = {};
 
-  // Records the error, unless there is one already, and requests every thread to stop. Any thread
-  // of a kernel may call it.
+  // Records the error, unless there is one, and requests every thread to stop; for any thread.
   HEAPWOOD_FN void fail(std::uint32_t error, std::uint64_t a = 0, std::uint64_t b = 0,
                         std::uint64_t c = 0) {
     std::uint32_t none = 0;

@@ -161,8 +161,7 @@ void pinned_free(void* pointer) noexcept { cudaFreeHost(pointer); }
 
 namespace {
 
-// The device's default memory pool. With its default threshold of 0 it releases all free memory at
-// each synchronization.
+// The device's default memory pool, which otherwise releases free memory at each synchronization.
 cudaMemPool_t memory_pool(int device) {
   cudaMemPool_t pool{};
   check_cuda(cudaDeviceGetDefaultMemPool(&pool, device), "cudaDeviceGetDefaultMemPool");

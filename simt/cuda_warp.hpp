@@ -134,8 +134,7 @@ class CudaLanes {
     return with_own_lane(__match_any_sync(active, reinterpret_cast<unsigned long long>(key)));
   }
   HEAPWOOD_INLINE void sync(std::uint32_t lanes) const { __syncwarp(lanes << first()); }
-  // The result is masked: ptxas 13.0 emits a vote over all active lanes, which may be those of
-  // several groups.
+  // Masked, because ptxas 13.0 votes over all active lanes, which may belong to several groups.
   HEAPWOOD_INLINE std::uint32_t ballot(std::uint32_t lanes, bool predicate) const {
     return (__ballot_sync(lanes << first(), predicate) >> first()) & lanes;
   }

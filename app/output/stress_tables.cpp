@@ -369,8 +369,7 @@ std::vector<std::string> notes_of(StressTest test) {
   return {"addresses: from the lowest to the end of the highest block handed out so far"};
 }
 
-// A line of reference values: for P the expected calls, for range the smallest possible first
-// figure.
+// A line of reference values: for P the expected calls, for range the min possible first figure.
 std::vector<Cell> below_of(const StressGrid& grid, const StressSettings& settings) {
   const bool is_p = settings.test == StressTest::probability;
   if (!is_p && settings.test != StressTest::range) return {};

@@ -197,8 +197,8 @@ HEAPWOOD_INLINE std::int64_t damage_before(const unsigned char* block) {
   const std::size_t damaged = first_other(block - alloc::granule, alloc::granule, guard_byte);
   return static_cast<std::int64_t>(damaged) - static_cast<std::int64_t>(alloc::granule);
 }
-// The offset of the first wrong byte of the guard after a block; the end of the guard if there is
-// none.
+// The offset of the first wrong byte of the guard after a block, or the guard's end if none is
+// wrong.
 HEAPWOOD_INLINE std::size_t damage_after(const unsigned char* block, std::size_t bytes) {
   return bytes + first_other(block + bytes, guard_bytes(bytes), guard_byte);
 }
@@ -211,8 +211,7 @@ HEAPWOOD_FN inline void fill_poison(unsigned char* block, std::size_t bytes) {
   HEAPWOOD_ROLLED
   for (std::size_t i = 0; i < part; ++i) block[i] = block[bytes - part + i] = poison_byte;
 }
-// The offset of the first wrong byte of a freed block and its guards; the end of the guard after
-// it if there is none.
+// The offset of the first wrong byte of a freed block and its guards; their end if none is wrong.
 HEAPWOOD_FN inline std::int64_t damage_after_free(const unsigned char* block, std::size_t bytes) {
   const std::int64_t before = damage_before(block);
   if (before != 0) return before;
@@ -231,9 +230,8 @@ struct alignas(alloc::granule) CheckHead {
   std::uint32_t checksum;                           // of all earlier members
   alignas(alloc::granule) std::uint64_t canary[2];  // guard bytes
 
-  // The checksum of the head of the block at `block`. It depends on the address, so a copy of
-  // another head is not intact. Each step is invertible, so a change of one word changes the 64-bit
-  // sum.
+  // The checksum of the head of the block at `block`. It depends on the address, so a copied head
+  // is not intact. Each step is invertible, so a change of one word changes the 64-bit sum.
   HEAPWOOD_FN std::uint32_t sum(std::uint64_t block) const {
     constexpr std::uint64_t factor = 0x9e3779b97f4a7c15u;  // an odd number
     std::uint64_t sum = (block ^ is_aligned) * factor;
@@ -272,8 +270,8 @@ struct CheckTables {
   std::uint64_t* bytes_in_use = nullptr;  // written by CountInUse
   CheckRecord* records = nullptr;
 
-  // The number of words of a bitmap. A pool is a multiple of 256 bytes, so the last word may be
-  // only half used.
+  // The number of words of a bitmap. Pools are multiples of 256 bytes: half of the last may be
+  // unused.
   HEAPWOOD_INLINE std::size_t words() const { return (pool_bytes / alloc::granule + 31) / 32; }
   // The bitmap's word with the bit of the granule at `address`, which must be in the pool.
   HEAPWOOD_INLINE simt::atomic_ref<std::uint32_t> word(std::uint32_t* map,

@@ -83,8 +83,7 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
     const std::size_t max = heap_.max_request();
     return max > overhead ? (max - overhead) / alloc::granule * alloc::granule : 0;
   }
-  // The size that was requested for a block; 0 if no block in use starts there or its head was
-  // overwritten.
+  // The requested size of a block; 0 if no block in use starts there or its head was overwritten.
   HEAPWOOD_INLINE std::size_t usable_size(const void* block) const {
     Sizes sizes;
     return is_in_use(block) && read_head(block, sizes) ? sizes.bytes : 0;
@@ -175,8 +174,8 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
       const std::uint32_t bit = detail::CheckTables::bit_of(tables_.granule_of(address));
       // relaxed: the block is not in use yet, so no other thread needs this bit.
       tables_.word(tables_.freed, address).fetch_and(~bit, simt::relaxed);
-      // release: publishes the head to the host's checks, and to a thread that frees the block
-      // although it may not.
+      // release: publishes the head to the host's checks and to threads that free the block
+      // wrongly.
       tables_.word(tables_.in_use, address).fetch_or(bit, simt::release);
       return user;
     } else {
@@ -202,8 +201,8 @@ class basic_checked_handle : public handle_operations<basic_checked_handle<A>> {
         // that free a block at the same time the later one finds it.
         freed.fetch_or(bit, simt::relaxed);
       }
-      // acq_rel: only one thread frees the block, and it sees the head as the allocating thread
-      // wrote it.
+      // acq_rel: only one thread frees the block; it sees the head as the allocating thread wrote
+      // it.
       if ((in_use.fetch_and(~bit, simt::acq_rel) & bit) == 0) {
         const bool twice = (freed.load(simt::relaxed) & bit) != 0;
         return record(twice ? check_kind::double_free : check_kind::no_block, block, nullptr);

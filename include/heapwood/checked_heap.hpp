@@ -161,8 +161,8 @@ class basic_checked_heap {
                               heap_options options = {})
       : basic_checked_heap(basic_heap<A>(memory, stream, options), stream) {}
 
-  // The handle for kernels. Copies are equivalent and stay valid until the heap is destroyed, even
-  // after reset().
+  // The handle for kernels. Copies are equivalent, and valid as long as the heap, even after
+  // reset().
   handle_type handle() const { return {heap_.handle(), tables_, 0}; }
   // `kernel` appears in messages about calls through this handle.
   handle_type handle(const std::string& kernel) {

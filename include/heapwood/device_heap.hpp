@@ -102,8 +102,7 @@ HEAPWOOD_INLINE bool is_device_call() {
 }  // namespace device_heap
 
 #if !defined(__CUDACC_RTC__)
-// Selects the heap for later kernels, in the order of the stream. An empty handle, {}, selects
-// none.
+// Selects the heap for later kernels, in the order of the stream. An empty handle {} selects none.
 inline void set_device_heap(const device_heap::handle_type& handle,
                             [[maybe_unused]] stream_handle stream = {}) {
 #if defined(__CUDACC__)

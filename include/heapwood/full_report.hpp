@@ -33,8 +33,7 @@ inline std::string size_text(std::uint64_t bytes) {
   for (; unit < 3 && bytes != 0 && bytes % 1024 == 0; ++unit) bytes /= 1024;
   return grouped(bytes) + units[unit];
 }
-// Returns "the heap of 128 MiB was full: 3,201 requests refused, the first of 144 bytes"; empty if
-// none was refused.
+// Returns "the heap of 128 MiB was full: 3,201 requests refused, the first of 144 bytes" or "".
 inline std::string full_text(const HeapState& counts, std::size_t heap_bytes) {
   const std::uint64_t refused = counts.full + counts.too_large;
   if (refused == 0) return {};
@@ -76,8 +75,7 @@ class FullReport {
   HeapState counts() const { return *static_cast<const HeapState*>(memory_.on_host()); }
 
  private:
-  // All reports that exist. Never destroyed, because heaps may be destroyed after any static
-  // object.
+  // All reports. Never destroyed, because heaps may be destroyed after any static object.
   struct Living {
     std::mutex mutex;
     std::vector<const FullReport*> reports;

@@ -20,8 +20,7 @@
 
 namespace heapwood {
 
-// A place of a call. The text is part of the object, because the host cannot read a pointer to a
-// string of the device.
+// The place of a call. It contains the text, because the host cannot read the device's strings.
 struct call_site {
   static constexpr std::size_t max_file = 28, max_function = 28;
 
@@ -80,8 +79,7 @@ HEAPWOOD_INLINE void copy_block(void* to, const void* from, std::size_t bytes) {
     static_cast<unsigned char*>(to)[i] = static_cast<const unsigned char*>(from)[i];
 }
 
-// An aligned block inside a larger block from malloc. The address of the outer block is stored just
-// before the inner one.
+// An aligned block inside a larger block from malloc, whose address is stored just before it.
 class AlignedRequest {
  public:
   // `alignment` must be a power of two.
@@ -106,8 +104,7 @@ class AlignedRequest {
   std::size_t alignment_, bytes_;
 };
 
-// nvcc also compiles device functions for the host. A call there has no device thread to run on
-// and ends the program.
+// nvcc also compiles device functions for the host. A call there ends the program.
 #if !defined(__CUDACC_RTC__)
 [[noreturn]] inline void called_on_host(const char* function) {
   std::fprintf(stderr, "heapwood: %s of a GPU's heap was called on the host\n", function);
@@ -210,8 +207,7 @@ class handle_operations {
     guard.block = nullptr;
     return object;
   }
-  // Destroys and frees an object of make<T>; nullptr is a no-op. T must be the object's own type,
-  // not a base class.
+  // Destroys and frees an object of make<T>; nullptr is a no-op. T must not be a base class of it.
   template <class T>
   HEAPWOOD_INLINE void destroy(T* object) const {
     if (object == nullptr) return;

@@ -137,8 +137,8 @@ class basic_heap {
     initialize(stream);
   }
 #endif
-  // A heap that was moved from has no memory: its sizes and stats() are 0, its handle() throws. It
-  // may be assigned to.
+  // A moved-from heap has no memory: sizes and stats() are 0, handle() throws. It may be assigned
+  // to.
   basic_heap(basic_heap&& other) noexcept { swap(other); }
   basic_heap& operator=(basic_heap&& other) noexcept {
     basic_heap(std::move(other)).swap(*this);
@@ -154,8 +154,8 @@ class basic_heap {
     }
   }
 
-  // The handle for kernels. Copies are equivalent and stay valid until the heap is destroyed, even
-  // after reset().
+  // The handle for kernels. Copies are equivalent, and valid as long as the heap, even after
+  // reset().
   handle_type handle() const {
     if (pool_.base == nullptr)
       throw Error(Exit::usage, "heapwood: handle() of a heap that was moved from");

@@ -17,8 +17,8 @@ namespace heapwood {
 
 namespace detail {
 
-// Counts of a heap. They precede the pool in device memory or, with heap_options::report_full, are
-// in host memory.
+// Counts of a heap, before the pool in device memory, or in host memory
+// (heap_options::report_full).
 struct HeapState {
   std::uint64_t full, too_large;  // numbers of refused requests
   std::uint64_t first_refused;    // size in bytes, at least 1; 0 = none was refused
@@ -63,8 +63,7 @@ class basic_heap_handle : public handle_operations<basic_heap_handle<A>> {
   // Larger requests are never served, not even by an empty heap. Tells a request that is too large
   // from a heap that is full.
   HEAPWOOD_INLINE std::size_t max_request() const { return max_request_; }
-  // The bytes that the owner of the block may use. Only for allocators that know the size of a
-  // block.
+  // The bytes that the block's owner may use. Only for allocators that know the size of a block.
   HEAPWOOD_INLINE std::size_t usable_size(const void* block) const {
     return allocator_.usable_size(block);
   }
@@ -99,8 +98,7 @@ class basic_heap_handle : public handle_operations<basic_heap_handle<A>> {
     using Count = simt::system_atomic_ref<std::uint64_t>;
     std::uint64_t& count = bytes > max_request ? state->too_large : state->full;
     std::uint64_t none = 0;
-    // relaxed: the host reads the numbers when no kernel runs. Only the first request of each kind
-    // can be the first of all.
+    // relaxed: read when no kernel runs. Only the first request of a kind can be the first of all.
     if (Count(count).fetch_add(1, simt::relaxed) == 0)
       Count(state->first_refused)
           .compare_exchange_strong(none, bytes == 0 ? 1 : bytes, simt::relaxed, simt::relaxed);

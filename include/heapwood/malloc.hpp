@@ -28,8 +28,7 @@
 #endif
 
 #if defined(__CUDACC__) && !defined(__CUDACC_RTC__)
-// The limit of CUDA's heap becomes the size of the heap that replaces it. Other limits are passed
-// to CUDA.
+// The limit of CUDA's heap becomes the size of the heap that replaces it; other limits go to CUDA.
 inline cudaError_t heapwood_set_limit(cudaLimit limit, std::size_t value) {
   if (limit != cudaLimitMallocHeapSize) return cudaDeviceSetLimit(limit, value);
   static std::unique_ptr<heapwood::device_heap::heap_type> heap;

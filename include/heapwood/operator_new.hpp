@@ -40,8 +40,7 @@ inline void* allocate_on_host(std::size_t bytes, std::size_t alignment) noexcept
   if (bytes > ~std::size_t{0} - alignment) return nullptr;  // would overflow when rounded up
   return std::aligned_alloc(alignment, alloc::round_up(bytes == 0 ? 1 : bytes, alignment));
 }
-// Calls the new handler until there is memory. Throws what the handler throws, or bad_alloc if
-// there is none.
+// Calls the new handler until there is memory. Throws what it throws, or bad_alloc without one.
 inline void* new_block_on_host(std::size_t bytes, std::size_t alignment) {
   for (;;) {
     void* const block = allocate_on_host(bytes, alignment);
@@ -124,8 +123,7 @@ inline bool is_replaced() {
 
 }  // namespace operator_new
 
-// Does what set_device_heap does. On CPU threads also throws Error if `new` is not that of this
-// header.
+// Like set_device_heap. On CPU threads throws Error if `new` is not that of this header.
 inline void use_for_new(const device_heap::handle_type& handle, stream_handle stream = {}) {
   set_device_heap(handle, stream);
 #if !defined(__CUDACC__)
@@ -161,8 +159,8 @@ inline void use_for_new(const device_heap::heap_type& heap, stream_handle stream
 
 #if !defined(__CUDACC_RDC__) || !defined(HEAPWOOD_OPERATOR_NEW_ELSEWHERE)
 
-// Weak on the host: a program has one of each, and its own definitions take precedence. Device code
-// has no weak functions.
+// Weak on the host, so a program's own definitions take precedence. Device code has no weak
+// functions.
 #define HEAPWOOD_REPLACED HEAPWOOD_FN __attribute__((weak))
 #define HEAPWOOD_REPLACED_FORMS(array)                                                     \
   HEAPWOOD_REPLACED void* operator new array(std::size_t n) {                              \

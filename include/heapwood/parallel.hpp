@@ -26,8 +26,7 @@ namespace heapwood {
 
 namespace detail {
 
-// Calls f(i) on the host for i = first, first + step, ... < end. Ends correctly even if the last
-// sum exceeds 32 bits.
+// Calls f(i) on the host for i = first, first + step, ... < end, also if the last sum overflows.
 template <class F>
 void for_each_step(unsigned first, unsigned step, unsigned end, const F& f) {
   for (std::uint64_t i = first; i < end; i += step) f(static_cast<unsigned>(i));

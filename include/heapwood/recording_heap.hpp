@@ -55,8 +55,8 @@ class basic_recording_handle : public handle_operations<basic_recording_handle<A
   }
   HEAPWOOD_INLINE void deallocate(void* block) const {
     if constexpr (simt::this_thread_runs) {
-      // Recorded while the caller still has the block, so that the next request that gets it has a
-      // higher number.
+      // Recorded before the block is freed, so that the next request that gets it has a higher
+      // number.
       if (block != nullptr)
         events_.write(simt::ThisThread(), alloc::RecordedEvent::Kind::free, block, 0);
     }

@@ -128,8 +128,7 @@ nb::ndarray<nb::numpy> to_numpy(std::vector<T> values) {
   return nb::ndarray<nb::numpy>(owner->values.data(), 2, shape, capsule, nullptr, nb::dtype<T>());
 }
 
-// The arrays of a mesh that load() returns: its vertices, in the coordinates of its file or caller,
-// and its triangles.
+// The arrays of a mesh that load() returns: vertices, in the caller's coordinates, and triangles.
 template <class F>
 nb::tuple mesh_arrays(F load) {
   std::vector<double> coordinates;

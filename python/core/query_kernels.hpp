@@ -249,8 +249,8 @@ struct CastKernel {
   }
 };
 
-// Finds closest hits on CPU threads, in packets (kdtree/traverse/simd_rays.hpp); these also tell
-// whether there is a hit.
+// Finds closest hits, or whether there is a hit, on CPU threads in packets
+// (traverse/simd_rays.hpp).
 struct PacketKernel {
   struct Scratch {
     std::vector<kdtree::Ray> rays;
@@ -303,8 +303,7 @@ struct CountKernel {
   }
 };
 
-// Lists all hits of each ray. The entries of ray i begin at splits[i]; CountKernel has counted
-// them.
+// Lists all hits of each ray. The entries of ray i begin at splits[i], as counted by CountKernel.
 struct ListKernel {
   struct Scratch {};
   static constexpr unsigned block_threads = 128;

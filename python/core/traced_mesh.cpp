@@ -116,8 +116,7 @@ void check_finite(const Rows& vertices, std::size_t count, const std::vector<Tri
   }
 }
 
-// Refuses sizes for which products of coordinates leave single precision, because rays would miss
-// without an error.
+// Refuses sizes whose products leave single precision: rays would miss without an error.
 void check_size(const Vec3d& lo, const Vec3d& hi) {
   constexpr double min_size = 1e-12, max_size = 1e15;
   const Vec3d extent = hi - lo;
@@ -256,8 +255,8 @@ void TracedMesh::build() {
     const Box bounds = tree_.bounds;
     tree_ = ordered_.view();
     tree_.bounds = bounds;
-    // The workspace takes several times the memory of the tree, so it is kept only from the first
-    // update on.
+    // The workspace is several times as large as the tree: it is kept only from the first update
+    // on.
     workspace_.reset();
   }
   // Moved vertices may make the triangles too small for the fast test (render::is_coarse). On a GPU

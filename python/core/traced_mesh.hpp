@@ -145,8 +145,8 @@ class TracedMesh {
     Vec3d lo, hi;
   };
   Bounds bounds() const;  // in the caller's coordinates
-  // With a camera, `job.camera` gives its angle and up axis. Without one it gives only the axis;
-  // the rest is chosen.
+  // With a camera, `job.camera` has its angle and up axis; without one only the axis, the rest is
+  // chosen.
   render::Image render(render::RenderJob job, const std::optional<Camera>& camera) const;
 
  private:

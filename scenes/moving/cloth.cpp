@@ -33,8 +33,7 @@ class FallingCloth {
   std::size_t index(unsigned x, unsigned y) const { return std::size_t{y} * size_ + x; }
   void hang();
   void simulate();
-  // Moves two points towards their distance at rest; `stiffness` is the share of the error that is
-  // corrected.
+  // Moves two points towards their distance at rest; `stiffness`: the share of the error corrected.
   void hold(std::size_t a, std::size_t b, float rest, float stiffness);
   void hold_all();
   void lie_on(std::size_t i, Vec3 before);

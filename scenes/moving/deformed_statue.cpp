@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The moving scene `statue~`: the head of `statue` bends, twists and swells on its plinth, and ends
-// in its first shape.
+// The moving scene `statue~`: the head of `statue` bends, twists and swells, and ends as it began.
 #include <algorithm>
 
 #include "scenes/exact_math.hpp"

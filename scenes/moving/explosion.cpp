@@ -67,8 +67,7 @@ class Explosion {
   std::vector<Pose> poses_;  // poses of all frames, frame by frame
 };
 
-// Divides the head into shards: the cells of a Voronoi diagram with a random point in each cell of
-// a grid.
+// Divides the head into shards: Voronoi cells of random points, one in each cell of a grid.
 void Explosion::break_up(const Request& request) {
   constexpr float surface = 32;  // area of the head
   const double wanted = std::clamp(static_cast<double>(request.triangles) / 250, 40.0, 4000.0);

@@ -26,8 +26,7 @@ std::string all_titles(const GltfAnimation& file) {
   return list + (file.count() > max_listed ? ", ..." : "");
 }
 
-// The animation with this name, or else with this number. If the text names none, the first one
-// with a duration.
+// The animation of this name or number; without a text the first one that has a duration.
 std::size_t choose(const GltfAnimation& file, const GltfClip& clip) {
   const std::string shown = printable(clip.path, clip.path.size());
   if (file.count() == 0)

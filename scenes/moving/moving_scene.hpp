@@ -46,8 +46,7 @@ std::span<const Procedural> moving_scenes();
 // Error{Exit::scene} if a file cannot be read or a numbered one is missing.
 std::unique_ptr<MovingScene> open_moving(const std::string& text, unsigned threads = 0);
 
-// The files of the scene in the order of the frames; none for a procedural scene or an invalid
-// text.
+// The files of the scene in the order of frames; none for a procedural scene or invalid text.
 std::vector<std::string> moving_files(const std::string& text);
 
 // The number of frames; 1 for an invalid text. Reads a file only if it is glTF.
@@ -56,8 +55,7 @@ unsigned moving_frames(const std::string& text);
 // A digest of all files (digest() in scene.hpp); "" for a procedural scene.
 std::string moving_digest(const std::string& text);
 
-// The name in tables: `statue~:69k` for a procedural scene; `horse_###`, `a..b` or `fox:Run` for
-// files.
+// The name in tables: `statue~:69k` if procedural, else `horse_###`, `a..b` or `fox:Run`.
 std::string moving_label(const std::string& text);
 
 }  // namespace heapwood::scenes

@@ -19,13 +19,11 @@ FrameMaker make_cloth(const Request& request);
 
 // Whether the text is the path of a mesh file whose name contains one run of #.
 bool is_sequence(const std::string& text);
-// The files of a sequence in order. Throws Error{Exit::scene} if there is none or a number is
-// missing.
+// The files of a sequence in order. Throws Error{Exit::scene} if there is none or one is missing.
 std::vector<std::string> sequence_files(const std::string& pattern);
 MovingScene open_sequence(const std::string& pattern);
 
-// The parts of `FILE.gltf[:ANIMATION]` (or .glb). `animation` is its name, or its number in the
-// file from 0.
+// The parts of `FILE.gltf[:ANIMATION]` (or .glb): `animation` is a name, or a number from 0.
 struct GltfClip {
   std::string path, animation;
 };
