@@ -35,8 +35,7 @@ struct DeviceInfo {
   std::string driver;          // CUDA driver and runtime versions; "" for the CPU
 };
 
-// All devices of this machine, the CPU last. Contains an unusable CUDA entry with the reason if
-// there is no usable GPU.
+// All devices, the CPU last. Without a usable GPU, an unusable CUDA entry gives the reason.
 std::vector<DeviceInfo> list_devices();
 
 // Resolves "auto" (the first usable GPU, else the CPU), "cpu" and "cuda:N". Throws

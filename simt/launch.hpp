@@ -53,8 +53,7 @@ struct KernelUse {
 struct LaunchLimits {
   double seconds = 60;              // time until the abort flag is raised
   const char* what = "the kernel";  // subject of messages: "cfmmalloc: build of atrium"
-  // The limit that messages state, if this launch gets only what is left of it; 0: states
-  // `seconds`.
+  // The limit stated in messages, if this launch gets only the rest of it; 0: states `seconds`.
   double stated_seconds = 0;
 };
 

@@ -43,8 +43,8 @@ HEAPWOOD_INLINE float from_bits(std::uint32_t b) {
 #endif
 }
 
-// Maps a float, finite or infinite, to an unsigned integer in the same order, so that integer min
-// and max apply to floats.
+// Maps a float, finite or infinite, to an unsigned integer of the same order, for integer min and
+// max.
 HEAPWOOD_INLINE std::uint32_t ordered_key(float x) {
   const std::uint32_t b = bits(x);
   return b ^ ((b & 0x80000000u) ? 0xffffffffu : 0x80000000u);
@@ -70,8 +70,7 @@ HEAPWOOD_INLINE unsigned popcount(std::uint64_t x) {
   return static_cast<unsigned>(__builtin_popcountll(x));
 #endif
 }
-// Index of the lowest set bit. If there is none, the result must not be used, but is defined on the
-// host.
+// Index of the lowest set bit. For 0 the result must not be used, but is defined on the host.
 HEAPWOOD_INLINE unsigned lowest_bit(std::uint32_t x) {
 #if defined(__CUDA_ARCH__)
   return static_cast<unsigned>(__ffs(static_cast<int>(x)) - 1);
@@ -86,8 +85,7 @@ HEAPWOOD_INLINE unsigned lowest_bit(std::uint64_t x) {
   return x == 0 ? 64 : static_cast<unsigned>(__builtin_ctzll(x));
 #endif
 }
-// Index of the highest set bit. If there is none, the result must not be used, but is defined on
-// the host.
+// Index of the highest set bit. For 0 the result must not be used, but is defined on the host.
 HEAPWOOD_INLINE unsigned highest_bit(std::uint64_t x) {
 #if defined(__CUDA_ARCH__)
   return static_cast<unsigned>(63 - __clzll(static_cast<long long>(x)));

@@ -42,8 +42,8 @@ class MemorySource {
 // source must be changed only while no block is allocated.
 void set_memory_source(MemorySource* source) noexcept;
 
-// Memory of the platform, whatever source is set; nullptr if memory is exhausted. CPU memory is
-// untouched zero pages.
+// Memory of the platform, whatever source is set; nullptr if it is exhausted. On the CPU zero
+// pages.
 void* platform_allocate(const DeviceId& device, std::size_t bytes);
 void platform_free(const DeviceId& device, void* block, std::size_t bytes) noexcept;
 std::size_t platform_available(const DeviceId& device);
@@ -118,8 +118,7 @@ class Buffer {
   std::size_t bytes() const { return memory_.bytes(); }
   const DeviceId& device() const { return memory_.device(); }
   void fill(int byte) { memory_.fill(byte); }
-  // The number of elements that fit into the memory. set_size() changes the number in use without
-  // reallocating.
+  // The number of elements that fit into the memory; set_size() does not reallocate.
   std::size_t capacity() const { return bytes() / sizeof(T); }
   void set_size(std::size_t count) { count_ = count < capacity() ? count : capacity(); }
 
@@ -138,8 +137,7 @@ class Buffer {
   std::size_t count_ = 0;
 };
 
-// Host memory: page-locked for a GPU, plain for the CPU. Throws Error{Exit::failed} if memory is
-// exhausted.
+// Host memory, page-locked for a GPU. Throws Error{Exit::failed} if memory is exhausted.
 void* pinned_allocate(const DeviceId& device, std::size_t bytes);
 void pinned_free(const DeviceId& device, void* pointer) noexcept;
 

@@ -49,8 +49,7 @@ class Nvml {
  public:
   using Device = void*;
 
-  // Loads the library with this name or path. is_loaded() is false if that or its initialization
-  // fails.
+  // Loads the library of this name or path. is_loaded() is false if this fails.
   explicit Nvml(const std::string& library);
   ~Nvml();
   Nvml(Nvml&&) = delete;
@@ -76,8 +75,7 @@ class Nvml {
   std::unique_ptr<Functions> functions_;
 };
 
-// How the system names a GPU. CUDA's ordinals depend on the environment of a process; these names
-// do not.
+// The system's name of a GPU. CUDA's ordinals depend on a process's environment; names do not.
 struct GpuAddress {
   std::string pci_bus_id;  // "0000:1b:00.0"; "" if unknown
   std::string uuid;        // "GPU-01234567-..."; "" if unknown

@@ -77,8 +77,8 @@ class LocalStack {
  private:
 #if defined(__CUDA_ARCH__)
   using Address = std::uint32_t;
-  // The compiler folds the intrinsic into the stack pointer plus an offset; inline assembly would
-  // cost four operations.
+  // The compiler folds the intrinsic into the stack pointer; inline assembly would cost four
+  // operations.
   HEAPWOOD_INLINE Address bottom() const {
     return static_cast<Address>(__cvta_generic_to_local(bottom_));
   }

@@ -22,8 +22,7 @@ class SerialWarp {
   // The index of this warp in the launch, and the number of warps.
   unsigned worker() const { return worker_; }
   unsigned workers() const { return workers_; }
-  // Usually differs between warps on different multiprocessors, so that allocators can spread
-  // contention.
+  // Usually differs between warps on different multiprocessors; allocators spread contention by it.
   unsigned sm() const { return worker_; }
 
   void sync() const {}

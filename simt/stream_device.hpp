@@ -41,8 +41,7 @@ inline void check_stream(cudaError_t status, const char* what) {
 
 namespace stream_detail {
 
-// Bytes passed as a kernel parameter, which is copied when a launch is enqueued or captured; host
-// memory is not.
+// Bytes passed as a kernel parameter, which a launch copies when it is enqueued or captured.
 struct Piece {
   static constexpr std::size_t capacity = 2048;
   std::byte* to;
@@ -201,8 +200,7 @@ class StreamDevice : public DeviceId {
   Stream stream_;
 };
 
-// Allocates zeroed memory that host and device both access, while no kernel runs. Aligned to
-// shared_alignment.
+// Allocates zeroed memory, aligned to shared_alignment, for host and device while no kernel runs.
 inline void* allocate_shared(std::size_t bytes) {
   bytes = std::max(bytes, std::size_t{1});  // cudaMallocManaged refuses 0 bytes
   void* memory = nullptr;

@@ -22,8 +22,7 @@ class VirtualRange {
   // The unit of offsets and sizes passed to map().
   std::size_t granularity() const { return granularity_; }
 
-  // Maps memory. Returns false if the device's memory is exhausted; throws Error{Exit::failed} on
-  // any other failure.
+  // Maps memory. Returns false if device memory is exhausted; otherwise throws Error{Exit::failed}.
   virtual bool map(std::size_t offset, std::size_t bytes) = 0;
   // Unmaps exactly what one call of map() has mapped. No kernel may be using it.
   virtual void unmap(std::size_t offset, std::size_t bytes) noexcept = 0;
@@ -34,8 +33,7 @@ class VirtualRange {
   std::size_t bytes_ = 0, granularity_ = std::size_t{2} << 20;
 };
 
-// Rounds `bytes` up to the granularity. Throws Error{Exit::failed} if the addresses cannot be
-// reserved.
+// Rounds `bytes` up to the granularity. Throws Error{Exit::failed} if it cannot reserve addresses.
 std::unique_ptr<VirtualRange> reserve_range(const DeviceId& device, std::size_t bytes);
 
 }  // namespace heapwood::simt

@@ -68,7 +68,7 @@ void show_scene(State& state, const std::shared_ptr<const BuiltScene>& scene) {
   }
   // The camera on the command line applies to the first scene only.
   if (state.fit_pending && !state.options.camera.empty()) {
-    // A camera that parses may be invalid for the scene: its two points may be equal in single
+    // A camera that parses may be invalid for the scene: eye and target may be equal in single
     // precision.
     try {
       state.camera = render::parse_camera(state.options.camera, scene->home.up, scene->mesh.origin);
@@ -214,8 +214,8 @@ void start_live(State& state) {
     return;
   }
   if (!state.choice.other || why_not_buildable(state, *state.choice.other)) {
-    // B is initially CMalloc, whose builds are clearly slower than Heapwood's, or else any
-    // allocator that frees.
+    // B is initially CMalloc, which is clearly slower than Heapwood, or else any allocator that
+    // frees.
     const std::vector<const registry::RegisteredAllocator*> choices = live_choices(state);
     const auto other = [&](const auto* entry) {
       return entry != state.choice.allocator && !entry->traits->lower_bound;

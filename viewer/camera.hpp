@@ -20,8 +20,7 @@ render::Camera fly(const render::Camera& camera, Vec3 right_up_forward);
 // Turns the eye towards a point, the new target.
 render::Camera aim(const render::Camera& camera, Vec3 target);
 
-// The matrix from the scene's space to OpenGL's clip space, for the rays that render::make_frame
-// makes.
+// The matrix from the scene's space to OpenGL's clip space, for the rays of render::make_frame.
 gl::Matrix projection(const render::Camera& camera, unsigned width, unsigned height,
                       float diagonal);
 

@@ -20,8 +20,7 @@ bool is_waiting(const bench::Result& result);
 struct ComparisonHooks {
   // Arguments: builds done, builds in total, the next step.
   std::function<void(std::size_t, std::size_t, const std::string&)> progress;
-  // Called at most 20 times per second with all results so far, in the order of the job's
-  // allocators.
+  // Called at most 20 times per second with all results so far, in the job's order of allocators.
   std::function<void(std::vector<bench::Result>)> partial;
   std::function<void(bench::PreparedScene&, bench::Result&)> tree_built;
 };

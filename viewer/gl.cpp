@@ -26,7 +26,7 @@ unsigned compile(unsigned kind, const char* stage, const char* text) {
   throw Error(Exit::failed, std::string("OpenGL: a shader does not compile: ") + log);
 }
 
-// Compiles and links a program. One file contains both stages, selected by the macros VERTEX and
+// Compiles and links a program: one file for both stages, selected by the macros VERTEX and
 // FRAGMENT.
 Name link(const char* text) {
   const unsigned program = glCreateProgram();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Owning wrappers of the OpenGL objects that the viewer needs. All calls must be on the thread that
-// owns the context.
+// Owning wrappers of the viewer's OpenGL objects, for the thread that owns the context.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The pool as a picture: addresses row by row in cells, coloured by their contents at one time of a
-// recording.
+// The pool as a picture: addresses row by row in cells, coloured by contents at one time.
 #pragma once
 
 #include <array>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Background builds. One thread runs one job at a time; the window polls its progress and takes its
-// outcomes.
+// Background builds. One thread runs one job at a time; the window polls it and takes its outcomes.
 #pragma once
 
 #include <condition_variable>
@@ -20,11 +19,10 @@
 
 namespace heapwood::viewer {
 
-// Nice values of background threads, above the window's so that it stays smooth. Builds, which are
-// timed, come before rays.
+// Nice values of background threads, above the window's. Builds, which are timed, precede rays.
 inline constexpr int nice_build = 5, nice_picture = 10;
-// Whether a user watches. Cleared before the first thread starts in unattended runs, whose threads
-// keep their priority.
+// Whether a user watches. Cleared at the start of unattended runs, whose threads keep their
+// priority.
 inline bool window_is_watched = true;
 void lower_priority(int nice);  // lowers that of the calling thread
 
@@ -68,8 +66,7 @@ class Jobs {
   explicit Jobs(std::function<void(bool)> hold_picture = {});
   ~Jobs();
 
-  // Starts a job. Returns false while a job other than a live one runs; a live job is stopped after
-  // its current build.
+  // Starts a job. Returns false while another one runs, except a live one, which is then stopped.
   bool start(const JobSpec& spec);
   LiveLink& live() { return live_; }
   bool is_live() const;

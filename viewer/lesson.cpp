@@ -32,8 +32,7 @@ unsigned deepest(const State& state) {
 
 std::string number(double value) { return bench::figure_text(value); }
 
-// The leaf that the ray through the middle of the picture hits, or else the one in the scene's
-// middle.
+// The leaf hit by the ray through the middle of the picture, or else that in the scene's middle.
 RootPath leaf_in_view(const State& state) {
   const render::CameraFrame frame = render::make_frame(state.camera, 64, 64);
   Box box = state.scene->tree.bounds;

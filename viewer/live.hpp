@@ -44,8 +44,7 @@ class LiveTimes {
 
   void add(const LiveSample& sample);
   const std::deque<LiveSample>& samples() const { return samples_; }
-  // The median of the frames in the window, and their range without the fastest and the slowest
-  // tenth.
+  // The median of the frames in the window, and their range without fastest and slowest tenth.
   double median() const { return median_; }
   double low() const { return low_; }
   double high() const { return high_; }
@@ -71,8 +70,7 @@ struct LiveVerdict {
   double factor = 1;       // its median / the other side's median
   std::string text, detail;
 };
-// The number of frames that both sides completed, and in how many of them a side took longer than
-// the other.
+// The number of frames that both sides completed, and in how many of them a side took longer.
 struct PairedFrames {
   std::size_t all = 0, slower = 0;
 };

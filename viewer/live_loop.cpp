@@ -76,8 +76,7 @@ namespace {
 // The frames of a scene: always one mesh for a still scene, a new mesh per frame for a moving one.
 class Frames {
  public:
-  // Loads the scene with its colours; the first frame becomes the current one. Throws what the
-  // loaders throw.
+  // Loads the scene with its colours; its first frame becomes current. Throws the loaders' errors.
   Frames(const JobSpec& spec, const bench::PoolNeeds& needs) {
     if (is_moving(spec.source)) {
       moving_.emplace(spec.source, spec.device, spec.settings, needs);
@@ -133,8 +132,8 @@ class LiveLoop {
       hooks_.hold_picture(false);
       link_.end_builds();
       if (source_->moves()) {
-        // The picture of a moving scene is never complete: it gets the rest of the time of a smooth
-        // frame.
+        // The picture of a moving scene is never complete: it gets the time that is left in a
+        // smooth frame.
         const double spent = std::chrono::duration<double>(Clock::now() - begin).count();
         const double left = std::min(smooth_frame_seconds - spent, seconds);
         link_.leave_to_picture(std::max(left, min_picture_seconds), false);

@@ -41,14 +41,12 @@ class LiveLink {
 
   // Called by the job.
   void begin();
-  // Waits while the window is frozen. Returns the allocators of the next frame; nullopt: the job
-  // ends.
+  // Waits while the window is frozen. Returns the next frame's allocators; nullopt: the job ends.
   std::optional<LiveAllocators> next_frame();
   void publish(LiveEvent event);
   void begin_builds();
   void end_builds() { set(building_, false); }
-  // Gives the ray tracer this many seconds; with `until_done` fewer if its picture is complete
-  // earlier.
+  // Gives the ray tracer this many seconds; with `until_done` fewer if its picture is complete.
   void leave_to_picture(double seconds, bool until_done);
 
  private:

@@ -200,8 +200,7 @@ void sweep(const std::vector<kdtree::Ref>& refs, const Box& node, unsigned axis,
   }
 }
 
-// Thins out a curve: keeps the cheapest candidate of each group of neighbours, so that minima
-// remain.
+// Thins out a curve: keeps the cheapest of neighbouring candidates, so that minima remain.
 void thin_out(std::vector<NodeExplanation::Candidate>& curve) {
   const std::size_t step =
       (curve.size() + NodeExplanation::max_points - 1) / NodeExplanation::max_points;

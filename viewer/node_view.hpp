@@ -27,8 +27,7 @@ using RootPath = std::vector<NodePlace>;
 
 // The path to the root; empty for a tree without triangles.
 RootPath root_of(const kdtree::Tree& tree);
-// The nodes that contain a point, from the root to its leaf. A point on a plane belongs to the node
-// below it.
+// The nodes that contain a point, from root to leaf. Points on a plane belong to the node below it.
 RootPath path_to(const kdtree::Tree& tree, Vec3 point);
 // Appends a child of the path's last node, unless that is a leaf.
 void descend(const kdtree::Tree& tree, RootPath& path, unsigned side);
@@ -46,8 +45,7 @@ struct NodeExplanation {
   float plane = 0;
   double split_cost = 0;
   std::uint32_t left = 0, right = 0;  // numbers of refs of the children
-  // The costs of the candidate planes of each axis, by ascending position; at most `max_points` per
-  // axis.
+  // The costs of candidate planes per axis, by ascending position; at most `max_points` per axis.
   struct Candidate {
     float position = 0;
     double cost = 0;
@@ -63,8 +61,7 @@ struct NodeExplanation {
   static constexpr std::size_t max_points = 300;
 };
 
-// Explains a node of a tree that was built with these settings. O(n log n) in the triangles of the
-// scene.
+// Explains a node of a tree built with these settings. O(n log n) in the scene's triangles.
 NodeExplanation explain(const BuiltScene& scene, const RootPath& path,
                         const bench::BuildSettings& settings);
 

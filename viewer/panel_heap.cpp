@@ -301,8 +301,7 @@ void draw_controls(State& state) {
   if (ui::button(state, view.playing ? "Pause" : "Play", true, true, ImGui::GetFontSize() * 4))
     view.toggle_play();
   ImGui::SameLine();
-  // `others`: the width of the widgets after the slider. If too little is left, the slider has its
-  // own line.
+  // `others`: the width of the widgets after the slider. Without space the slider has its own line.
   const float em = ImGui::GetFontSize(), others = em * 26, rest = ImGui::GetContentRegionAvail().x;
   ImGui::SetNextItemWidth(rest - others > em * 8 ? rest - others : -1);
   float place = static_cast<float>(view.place);

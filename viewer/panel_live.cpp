@@ -88,8 +88,7 @@ void draw_side(State& state, std::size_t side, double maximum) {
 
 std::string bytes(double value) { return bench::bytes_text(static_cast<std::uint64_t>(value)); }
 
-// The figures of the recorded builds. Those of the pool apply only to allocators whose blocks are
-// in it.
+// The figures of the recorded builds. Those of the pool need an allocator with its blocks there.
 constexpr struct Cost {
   const char *label, *hint;
   bool of_pool;

@@ -73,8 +73,8 @@ void label(ImVec2 corner, const ImVec4& shade, const std::string& text) {
   ui::text_at(corner, text, ImGui::GetColorU32(shade));
 }
 
-// Draws the cost over the position of the plane, one curve per axis, from the node's low to its
-// high side.
+// Draws the cost over the position of the plane, a curve per axis, from the node's low to high
+// side.
 void draw_curve(State& state, const NodeExplanation& node) {
   const float em = ImGui::GetFontSize(), width = ImGui::GetContentRegionAvail().x, height = em * 8;
   ui::text("cost of each candidate plane", colour::dim);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The side panel's sections about the view: mode and camera; the tree over the picture;
-// screenshots.
+// The side panel's sections about the view: mode, camera, the tree over the picture, screenshots.
 #include "render/renderer.hpp"
 #include "viewer/panels.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Parts drawn with Dear ImGui. Each function draws one part of the state and calls the actions of
-// state.hpp.
+// Parts drawn with Dear ImGui: each function draws a part of the state and calls actions
+// (state.hpp).
 #pragma once
 
 #include "viewer/widgets.hpp"

@@ -65,8 +65,8 @@ class Picture {
   bool outdated(std::uint64_t version) const;
   void wait_while_held(std::uint64_t version);
   void make(const View& view, std::uint64_t version);
-  // Adds a sample per pixel to a picture of 1/factor of the view's resolution. Returns false if the
-  // view has changed.
+  // Adds a sample per pixel to a picture of 1/factor of the resolution; false if the view has
+  // changed.
   bool trace(render::Progressive& picture, double pixels, unsigned factor, std::uint64_t version);
   void publish(const render::Film& film, const View& view, unsigned factor);
 

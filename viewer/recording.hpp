@@ -52,8 +52,7 @@ class Recording {
     // Mean of (served - requested) / served over live blocks, where served is served_bytes().
     std::optional<double> internal;
   };
-  // Points of the curves: from `min_points` to twice as many at equal distances, and one for the
-  // end.
+  // Points of the curves: `min_points` to twice as many, at equal distances, and one for the end.
   static constexpr std::size_t min_points = 400;
   std::vector<Point> points;
   std::uint64_t high_water_bytes = 0;
@@ -65,8 +64,8 @@ class Recording {
     return static_cast<std::uint32_t>(std::llround(place * events));
   }
   double place_of(std::uint32_t time) const { return events ? time / (1.0 * events) : 0; }
-  // The fraction at which external fragmentation below the highest address was worst, with blocks
-  // in use.
+  // The fraction at which external fragmentation below the highest address was worst, with live
+  // blocks.
   double worst_place() const;
   std::string time_text(std::uint32_t time) const;  // "event 12 of 3,456"
 

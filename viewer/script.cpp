@@ -165,8 +165,7 @@ bool Script::parse(const std::vector<std::string>& w, const std::string& text) {
     const int x = std::stoi(w[1]), y = std::stoi(w[2]);
     if (x < 1 || y < 1) throw std::invalid_argument("invalid size");
     once(text, [x, y](const Context& c) { c.window.resize(x, y); });
-    // On a busy computer the window gets its new size much later, and some window managers refuse
-    // it.
+    // On a busy computer the window is resized much later, and some window managers refuse it.
     add(text, [x, y](const Context& c) {
       return c.waited > 0.2 && (c.window.has_size(x, y) || c.waited > 2);
     });

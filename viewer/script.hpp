@@ -39,8 +39,8 @@ class Script {
   // Called once per frame. Throws Error{Exit::failed} if a step waits longer than two minutes.
   void step(State& state, Window& window);
   bool done() const { return steps_.empty(); }
-  // Whether the script waits a second or longer, like a user who watches: then the window is drawn
-  // as rarely as for a user.
+  // Whether the script waits for at least a second, as users do: then frames are drawn as for a
+  // user.
   bool rests() const { return !steps_.empty() && steps_.front().rests; }
 
  private:

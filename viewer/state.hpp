@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The state that the window shows, and the actions on it. Owned by the window's thread; jobs and
-// pictures have their own.
+// The state that the window shows, and actions on it. Only the window's thread accesses it.
 #pragma once
 
 #include <array>
@@ -52,8 +51,8 @@ struct Choice {
   const registry::RegisteredAllocator* other = nullptr;      // B; nullptr: none
   simt::DeviceInfo device;
   bench::BuildSettings settings;
-  // Text fields as typed. If the pool's text cannot be parsed, pool_problem says why, and jobs use
-  // the last valid one.
+  // Text fields as typed. If the pool's text is invalid, pool_problem says why; jobs use the last
+  // valid one.
   std::string path_text, pool_text = settings.pool.text, pool_problem;
 };
 
@@ -69,16 +68,15 @@ struct ShotSettings {
   bool window = false;
 };
 
-// A screenshot that is being made. One of the scene has the camera and lighting of the moment when
-// it was requested.
+// A screenshot that is being made. A picture keeps the camera and lighting of the time of its
+// request.
 struct Shot {
   std::string path;
   ShotSettings settings;
   View view;
 };
 
-// The widgets of the last frame by name, for scripts and reports: the position and the text of
-// each.
+// The widgets of the last frame by name, for scripts and reports: position and text of each.
 struct Places {
   std::map<std::string, std::array<float, 2>> centre;
   std::map<std::string, float> width;
@@ -204,8 +202,7 @@ void cancel_shot(State& state);
 void cancel_all(State& state);     // jobs, and an unfinished screenshot
 void take_outcomes(State& state);  // of jobs
 
-// Writes the window's content as JSON, for tests that compare it with the output of `heapwood` and
-// with pictures.
+// Writes the window's content as JSON, for tests that compare it with `heapwood` and pictures.
 void write_report(const State& state, const std::string& path);
 
 }  // namespace heapwood::viewer

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Shapes drawn over the picture: boxes of the tree's nodes, and the ray under the mouse with the
-// leaves that it visits.
+// Shapes over the picture: boxes of nodes, and the ray under the mouse with the leaves that it
+// visits.
 #pragma once
 
 #include <algorithm>

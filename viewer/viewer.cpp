@@ -58,8 +58,7 @@ Viewer::Viewer(const Options& options)
   if (!options.second_allocator.empty())
     state_.choice.other = &bench::find_allocator(options.second_allocator);
   state_.choice.device = bench::choose_device(options.device);
-  // The scene is small in Live on a CPU, where a frame of the whole atrium would take half a
-  // second.
+  // The scene is small in Live on a CPU, where a frame of the whole atrium takes half a second.
   const bool small = options.scene.empty() && state_.tab == Tab::live && on_cpu();
   const bool trace = is_program_trace(options.scene);
   choose_source(state_, trace                    ? ""
@@ -111,7 +110,7 @@ bool Viewer::busy() const {
 // them; input ends the wait. Returns whether end_drawing() must be called afterwards.
 bool Viewer::take_turn() {
   constexpr double slice = 0.01;
-  // A moving scene does not take turns: its frames come sooner if builds and the window share the
+  // A moving scene does not take turns: its frames come sooner if builds and window share the
   // cores.
   if (!is_live() || state_.live.moves || busy() || !on_cpu()) return false;
   for (double waited = 0; waited < max_turn_seconds; waited += slice) {
@@ -246,8 +245,7 @@ void Viewer::draw(const Layout& layout) {
   state_.places.texts.clear();
   state_.picture.upload(picture_);
   gl::viewport({0, 0, layout.width, layout.height});
-  // The panels have no backgrounds of their own, because OpenGL in software clears faster than it
-  // blends.
+  // The panels have no backgrounds, because OpenGL in software clears faster than it blends.
   gl::clear(colour::panel.x, colour::panel.y, colour::panel.z);
   const gl::Rectangle area = layout.picture_rectangle();
   if (picture_.width() == 0) {

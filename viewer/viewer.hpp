@@ -15,8 +15,7 @@ class Viewer {
  public:
   // Opens the window and starts the first build.
   explicit Viewer(const Options& options);
-  // Runs until the window is closed or the unattended work is done. Throws Error if that work
-  // fails.
+  // Runs until the window is closed or unattended work is done. Throws Error if that work fails.
   void run();
 
  private:

@@ -43,8 +43,7 @@ bool begin_rows(const char* id);
 void row(const char* label, const std::string& value, const char* hint = nullptr,
          const ImVec4& colour = colour::text);
 
-// A button, which scripts can click by its label. `strong`: it is the main action, or the active
-// choice.
+// A button, which scripts can click by its label. `strong`: the main action or active choice.
 bool button(State& state, const char* label, bool strong = false, bool enabled = true,
             float width = 0);
 bool checkbox(State& state, const char* label, bool& value, const std::string& hint = "");
@@ -68,8 +67,7 @@ float share_of_line(int count);
 
 // Shows an explanation of the widget drawn last, once the mouse has rested on it; "": none.
 void hint(const std::string& text);
-// Called once per frame. Hints are not allowed while they would cover an open list of keys, or text
-// that is typed.
+// Called per frame. Hints must not cover an open list of keys, or text that is being typed.
 void allow_hints(bool allowed);
 const std::string& shown_hint();  // hint shown in the last frame, for reports
 

@@ -61,8 +61,7 @@ Window::Window(int width, int height, float scale) : asked_scale_(scale) {
   ImGui::CreateContext();
   ImGui::GetIO().IniFilename = nullptr;  // the viewer has its own settings file
   glfwSetWindowUserPointer(window_, this);
-  // The on_... functions pass input to Dear ImGui themselves, so that it also sees input of
-  // scripts.
+  // The on_... functions pass input to Dear ImGui themselves, so that it gets input of scripts too.
   ImGui_ImplGlfw_InitForOpenGL(window_, false);
   ImGui_ImplOpenGL3_Init("#version 330 core");
   glfwSetKeyCallback(window_, [](GLFWwindow* w, int key, int code, int action, int mods) {

@@ -28,8 +28,7 @@ class Window {
  public:
   // A smaller window has no space for panels and bars.
   static constexpr int min_width = 640, min_height = 400;
-  // Opens a window of at least the minimum size. Throws Error{Exit::failed} with the reason if that
-  // is not possible.
+  // Opens a window of at least the minimum size. Throws Error{Exit::failed} with the reason.
   Window(int width, int height, float scale);
   ~Window();
   Window(const Window&) = delete;
