@@ -100,8 +100,8 @@ struct AllocatorOptions {
   // thread; lowest: at the first chunk.
   enum class ChunkSearch : std::uint8_t { spread, lowest };
   ChunkSearch chunk_search = ChunkSearch::spread;
-  // Heapwood: most requests come from warps with a context, and most blocks are short-lived. Larger
-  // arenas are faster then.
+  // Heapwood: most requests come from warps with a context; for short-lived blocks larger arenas
+  // are faster.
   bool has_persistent_warps = false;
   // Bytes of the pool that no live block needs, so that persistent warps may cache them.
   std::size_t spare_bytes_for_warps = 0;
@@ -169,8 +169,7 @@ class HostView {
 };
 #endif
 
-// A region of the pool as reported by walk(), in order of offset. Regions and metadata together
-// cover the pool exactly.
+// A region of the pool, reported by walk() in order of offset. Regions and metadata cover the pool.
 struct Region {
   // `held`: freed, but not reusable until its neighbours are freed. `heapwood_free` is a second
   // name for `free`, for code that includes heapwood/malloc.hpp, whose macro renames `free`.

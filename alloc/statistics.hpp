@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Memory statistics: counts and sizes of requests, and fragmentation as defined in RegEff section
-// 8.
+// Memory statistics: counts and sizes of requests, and fragmentation as in RegEff section 8.
 #pragma once
 
 #include <array>
@@ -27,8 +26,7 @@ struct RequestStats {
 struct Fragmentation {
   // False if the allocator cannot be walked; then the other members are meaningless.
   bool measured = false;
-  // Mean over used regions of (size - requested) / size. Absent without used regions or if blocks
-  // share memory.
+  // Mean over used regions of (size - requested) / size. Absent if none, or if blocks share memory.
   std::optional<double> internal;
   double external = 0;         // 1 - largest free region / all free bytes; 0 if nothing is free
   double external_merged = 0;  // the same with adjacent free regions merged

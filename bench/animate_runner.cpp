@@ -96,8 +96,8 @@ class Animation : public RowBench {
     return job_.settings.shaded || job_.settings.primary || job_.picture_spp > 0;
   }
 
-  // Calls f with the candidate's own pool in the workspace, if it has one, and exchanges the pools
-  // back, also if f throws.
+  // Calls f with the candidate's own pool, if any, in the workspace; exchanges them back, also on a
+  // throw.
   template <class F>
   void with_pool(std::size_t i, F f) {
     if (!has_pools_) return f();

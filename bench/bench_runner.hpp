@@ -28,8 +28,7 @@ struct BenchJob {
   // The per-level builder has no pool and is measured with the first.
   std::vector<PoolSize> pools{};
   simt::DeviceInfo device;
-  // The allocator that determines the size of an automatic pool; nullptr: all together, so that the
-  // pool suffices for each.
+  // The allocator that determines the size of an automatic pool; nullptr: it suffices for each.
   const Allocator* pool_probe = nullptr;
   // Build time per allocator and scene, in seconds, including the warm-up. A run starts only if one
   // as long as the last would fit; if none fits, the warm-up is the only run. 0 = no limit.

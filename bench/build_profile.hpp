@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `heapwood build --profile`: measurement and JSON (schema heapwood.profile/1
-// in docs/measuring.md).
+// `heapwood build --profile`: measurement and JSON (heapwood.profile/1 in docs/measuring.md).
 #pragma once
 
 #include <functional>

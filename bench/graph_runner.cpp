@@ -201,8 +201,7 @@ class GraphRun {
 
   // Each round inserts a batch and deletes the previous round's, so the graph keeps its size.
   void mixed(std::uint32_t batch) {
-    // Large graphs are inspected less often: an inspection reads the table of all vertices and the
-    // whole pool on the host.
+    // Large graphs are inspected less often: an inspection copies the vertex table and the pool.
     constexpr std::uint32_t small_graph = 1 << 22;
     const unsigned rounds = bench_.settings.rounds,
                    steps = rows_.vertices <= small_graph ? std::max(1u, rounds / 20) : rounds;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A scene prepared for builds with any allocator: the mesh on host and device, the workspace, the
-// pool.
+// A scene prepared for builds: the mesh on host and device, the workspace, the pool.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// --record-trace: writes the requests of a build, of the dynamic graph or of a stress test as a
-// program trace.
+// --record-trace: writes the requests of a build, a dynamic graph or a stress test as a program
+// trace.
 #pragma once
 
 #include <functional>

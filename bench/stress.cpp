@@ -178,8 +178,8 @@ std::vector<StressPoint> stress_points(const StressLists& lists, StressTest test
         for (const std::size_t pool : pools) {
           for (std::size_t count : requests) {
             for (const std::size_t payload : payloads) {
-              // `exhaust` fills the given pool, or that of bulk section 5.3: 2^20 requests, 512 MiB
-              // at most.
+              // `exhaust` fills the given pool, or that of bulk section 5.3: 2^20 requests, at most
+              // 512 MiB.
               std::size_t bytes = pool;
               if (exhausts) {
                 const std::size_t size = alloc::padded(payload),

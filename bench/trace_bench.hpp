@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Measures closest hits in a scene's tree for `heapwood trace` and `heapwood reproduce`. Prints
-// nothing.
+// Measures closest hits in a scene's tree for `heapwood trace` and `reproduce`. Prints nothing.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A finished tree on the host, its nodes of 8 bytes (docs/architecture.md, "Tree"), and the costs
-// it was built for.
+// A finished tree on the host, with nodes of 8 bytes (docs/architecture.md, "Tree"), and its costs.
 #pragma once
 
 #include <cstdint>

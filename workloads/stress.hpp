@@ -92,8 +92,8 @@ struct PoolState {
   alloc::Fragmentation fragmentation;
 };
 
-// One step of a test of memory use: an iteration of range and churn, all of utilization, or an
-// inspection of lifetimes.
+// A step of a test of memory: an iteration of range or churn, utilization, an inspection of
+// lifetimes.
 struct StressStep {
   double ms = 0;              // both kernels; only the one that allocates if a request was refused
   std::uint64_t blocks = 0;   // blocks in use after the first kernel

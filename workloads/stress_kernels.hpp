@@ -208,8 +208,7 @@ struct CycleKernel : KernelShape {
         std::size_t entry = entry_of(i);
         if ((parts & until_refused) != 0) {
           if (block == nullptr) break;
-          // relaxed: the count orders nothing. Entries last, unless more was allocated than the
-          // pool has.
+          // relaxed: the count orders nothing. Entries suffice, unless the pool was exceeded.
           entry = simt::atomic_ref<std::uint64_t>(*taken).fetch_add(1, simt::relaxed);
           if (entry >= entries) break;
         }

@@ -46,8 +46,7 @@ struct Coalesced : AdaptorTraits<Base> {
     // The size with its header would overflow; a lane with such a request does not share.
     if (bytes > ~std::size_t{0} - 256) return nullptr;
 
-    // The second turn serves lanes whose group request failed. A loop, so that Base is inlined
-    // once.
+    // The second turn serves lanes whose group request failed. A loop, so Base is inlined once.
     HEAPWOOD_ROLLED
     for (;;) {
       std::byte* block = nullptr;

@@ -117,8 +117,7 @@ struct Counted : AdaptorTraits<Base> {
     add(words->histogram[k], 1);
     const std::uint64_t live = add(words->live, bytes) + bytes;
     Word64(words->high_water).fetch_max(live, simt::relaxed);
-    // Plain stores: the caller owns the block, and the allocator's release and acquire order them
-    // before the next owner's.
+    // Plain stores: the caller owns the block; the allocator's release and acquire order them.
     if (is_in_pool(base)) {
       const auto end =
           static_cast<std::uint64_t>(static_cast<const std::byte*>(block) - pool) + padded(bytes);

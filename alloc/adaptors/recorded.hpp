@@ -35,8 +35,8 @@ class RecordedMemory {
   void end_kernel() { kernel_ends_.push_back(total()); }
   // For each kernel the number of events up to its end, in ascending order.
   const std::vector<std::uint64_t>& kernel_ends() const { return kernel_ends_; }
-  // All events that occurred, including those that did not fit into the buffer; events() returns
-  // only the ones that did.
+  // All events that occurred, also those that did not fit into the buffer; events() has only the
+  // others.
   std::uint64_t total() const { return counts_.download().front().events; }
   std::uint64_t refused() const { return counts_.download().front().refused; }
   std::vector<RecordedEvent> events() const {

@@ -146,8 +146,8 @@ class FlatterScatter {
     return (sm + size / granule * 38183u) * 2654435769u;
   }
 
-  // Counts up to n chunks of a size as used if the page has this size or is empty. Returns how many
-  // were counted.
+  // Counts up to n chunks of a size as used, if the page has this size or is empty; returns how
+  // many.
   HEAPWOOD_INLINE std::uint32_t enter(std::uint32_t page, std::uint32_t size,
                                       std::uint32_t n) const {
     const std::uint32_t all = chunks(size);
@@ -214,8 +214,7 @@ class FlatterScatter {
           return self->memory_ + (std::size_t{page} << self->page_shift_) +
                  (std::size_t{w} * 64 + bit) * size;
       }
-      // Continues: for each counted chunk a bit is clear, or will be when other threads have
-      // finished.
+      // Continues: a bit is clear for each counted chunk, or will be when other threads are done.
       w = w + 1 == words ? 0 : w + 1;
       if (tries >= words) {
         if (group.once([&] { return std::uint32_t{thread.aborted()}; }) != 0) return nullptr;
@@ -223,8 +222,7 @@ class FlatterScatter {
       }
     }
   }
-  // The first word from w on that is not marked as full, from word 0 again after the last; w if all
-  // are marked.
+  // The first word from w on, and then from 0, that is not marked as full; w if all are marked.
   HEAPWOOD_INLINE std::uint32_t next_open(std::uint32_t page, std::uint32_t w,
                                           std::uint32_t words) const {
     std::uint32_t from = w;
@@ -329,7 +327,7 @@ class FlatterScatter {
         HEAPWOOD_ROLLED
         for (std::uint32_t k = 0; k < taken; ++k)
           self->state(first + k).fetch_sub(1, simt::relaxed);  // relaxed: the pages had no user
-        page = first + taken;  // another thread has taken that page
+        page = first + taken;                                  // another thread has taken that page
         empty = 0;
       }
     }

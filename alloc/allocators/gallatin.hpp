@@ -155,8 +155,8 @@ class Gallatin {
   HEAPWOOD_INLINE std::uint32_t slices(std::uint32_t t) const {
     return 1u << (slices_shift_ - (t - class_for_slices(t)));
   }
-  // Converts block classes c to size classes of BlockPages, in which odd numbers are powers of two,
-  // and back.
+  // Converts block classes c to size classes of BlockPages, where odd ones are powers of two, and
+  // back.
   HEAPWOOD_INLINE std::uint32_t size_class(std::uint32_t c) const {
     return 2 * (slices_shift_ + c) - 1;
   }
@@ -256,8 +256,8 @@ class Gallatin {
         unit_shift());
   }
 
-  // Waits until the block of `seen` has been replaced, and then adds n again. Fails if there was no
-  // block for the buffer.
+  // Waits until the block of `seen` has been replaced, then adds n again. Fails if there is no
+  // block.
   template <class Thread>
   static HEAPWOOD_INLINE std::uint64_t await_block(const Gallatin* self, Thread& thread,
                                                    std::uint64_t* buffer, std::uint64_t seen,
@@ -302,8 +302,7 @@ class Gallatin {
       attempts.end();
       if (found) return true;
       if (Motion::is_idle(before) && Motion::load_after_search(self->motion()) == before) break;
-      // Waits for threads that are freeing or moving memory. On the CPU such a thread may be
-      // preempted.
+      // Waits for threads that free or move memory. On the CPU such a thread may be preempted.
       thread.pause(turn < 64 ? turn + 60 : simt::long_wait);
     }
     return false;
@@ -352,8 +351,7 @@ class Gallatin {
         if (high(seen) >= all) continue;
         const std::uint32_t block = low(seen) - 1, left = all - high(seen);
         if (Word32(self->freed()[block]).load(simt::relaxed) + left != self->all_freed()) continue;
-        // acquire: as in allocate(). The remaining slices now belong to this thread, which frees
-        // them.
+        // acquire: as in allocate(). The other slices now belong to this thread, which frees them.
         if (buffer.compare_exchange_strong(seen, self->without_block(t), simt::acquire,
                                            simt::relaxed)) {
           count_freed(self, thread, block, left);
@@ -364,8 +362,8 @@ class Gallatin {
     return any;
   }
 
-  // Counts n slices of a block as freed. After the last slice, frees the block, or all segments of
-  // a large request.
+  // Counts n slices of a block as freed; after the last, frees the block, or all segments of a
+  // request.
   template <class Thread>
   static HEAPWOOD_INLINE void count_freed(const Gallatin* self, Thread& thread, std::uint32_t block,
                                           std::uint32_t n) {
@@ -383,8 +381,7 @@ class Gallatin {
     std::uint32_t& length = self->lengths()[block >> self->top_class()];
     const std::uint32_t more = length;  // plain: this thread owns all segments of the request
     if (more != 0) length = 0;
-    // Segments freed first may get a new user before the last one is free; searches repeat
-    // meanwhile.
+    // Segments freed first may get a new user before the last one is free: searches then repeat.
     Motion frees(self->motion());
     frees.begin();
     HEAPWOOD_ROLLED
@@ -457,8 +454,7 @@ class Gallatin {
           block = set_large(self, thread, first, n);
           return true;
         }
-        // Another thread has taken a segment: returns the others, and continues before that
-        // segment.
+        // Another thread has taken a segment: returns the others, continues before that segment.
         HEAPWOOD_ROLLED
         for (std::uint32_t i = rest; i < n; ++i) segments->count_off(first + i, 1);
         first += rest - 1;

@@ -31,8 +31,8 @@ class CollectiveMutex {
     if (thread.lane() == leader) {
       owner = simt::wait_until(thread, [&] {
         std::uint32_t open = 0;
-        // A relaxed read first, because waiting threads must not write. acquire: makes the last
-        // owner's changes visible.
+        // A relaxed read first: waiting threads must not write. acquire: sees the last owner's
+        // changes.
         return word_.load(simt::relaxed) == 0 &&
                word_.compare_exchange_strong(open, 1, simt::acquire, simt::relaxed);
       });

@@ -134,8 +134,8 @@ struct SplitHeaders {
     if (s == none || (link == 0 && s != tail)) return {Found::nothing, 0};
     if (s == busy) return {Found::busy, link};
     if (s != free) return {Found::used, link};
-    // Compares sizes before it locks. Locking first, as published, hides chunks that are too small
-    // from all other searches.
+    // Compares sizes before it locks. Locking first, as published, hides small chunks from other
+    // searches.
     if (link - position < units && !(link < end && is_joinable(link))) return {Found::small, link};
     // acquire: synchronizes with publish_free by the block's last owner.
     if (!state_at(position).compare_exchange_strong(s, busy, simt::acquire, simt::relaxed))

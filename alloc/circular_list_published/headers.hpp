@@ -73,8 +73,8 @@ struct FusedHeaders : HeaderLayout<storage> {
     HEAPWOOD_ROLLED
     while (unpacked(seen).state == State::free) {
       h = unpacked(seen);
-      // acquire, both: synchronizes with the last owner's release, and with the initialization of
-      // the header at the link.
+      // acquire, both: synchronizes with the last owner, and with the initialization of the linked
+      // header.
       if (word(position).compare_exchange_strong(seen, packed(State::busy, 0, h.link),
                                                  simt::acquire, simt::acquire))
         return true;

@@ -68,8 +68,8 @@ class IndexQueue {
       simt::wait_until(thread, [&] { return fill<true>(location.slot, entry); });
   }
 
-  // Puts an entry at a reserved position, unless the launch is aborted. Called on the copy of this
-  // object in device memory.
+  // Puts an entry at a reserved position, unless aborted. Called on the object's copy in device
+  // memory.
   template <class Thread>
   HEAPWOOD_INLINE void put(const Chunks& chunks, Thread& thread, std::uint32_t q,
                            std::uint64_t position, std::uint32_t entry) const {

@@ -105,8 +105,7 @@ class QueuePieces {
     const Shape& shape = chunks.shape();
     simt::device_fill(device.id(), slots_of(chunks, 0), 0xff,
                       (std::size_t{shape.classes()} * shape.pieces) << shape.chunk_shift);
-    // With permanent slots, T entries and the next position occupy up to (T - 1) / slots + 2
-    // pieces.
+    // With permanent slots, T entries and the next position take up to (T - 1) / slots + 2 pieces.
     const std::uint64_t pieces = shape.pieces,
                         free_slots =
                             FreeSlots::initial((shape.pieces - (counts_ ? 0 : 1)) << slot_shift_);

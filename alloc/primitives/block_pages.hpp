@@ -163,8 +163,7 @@ class BlockPages {
     return settle(self(), page, k, n, old);
   }
 
-  // Like enter(), but reads the state first, for a page that probably cannot serve the request.
-  // Fails only if it cannot.
+  // Like enter(), but reads the state first: for pages that probably cannot serve the request.
   static HEAPWOOD_OUTLINE std::uint32_t look_and_enter(const BlockPages* self, std::uint32_t page,
                                                        std::uint32_t k, std::uint32_t n) {
     // relaxed: decides only whether to try.
@@ -393,8 +392,8 @@ class BlockPages {
         if (won) return self->block(page, w * 64 + bit, k);
         taken |= wanted;
       } else {
-        // Fails only while other threads allocate and free here. Pauses after each lap of the
-        // bitmap.
+        // Fails only while other threads allocate and free here. Pauses after all words have been
+        // read.
         w = (w + 1) * 64 >= self->blocks(k) ? 0 : w + 1;
         taken = group.once([&] { return self->mask(page, w).load(simt::relaxed); });
         if (w == 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Helpers for words of a pool that many threads change, for their halves, and for numbers that
-// spread threads evenly.
+// Helpers for words of a pool that many threads change, for their halves, and for spreading
+// threads.
 #pragma once
 
 #include <cstddef>

@@ -53,8 +53,8 @@ std::vector<ResultCell> cells_of(const ResultsFile& file);
 // The shortest names that tell the cells of a table apart.
 std::vector<std::string> cell_labels(const std::vector<const ResultCell*>& cells);
 
-// P(a > b) + P(a = b) / 2 for one time of each set: 1/2 if the sets are alike, 1 if each time of
-// `a` is above all of `b`.
+// P(a > b) + P(a = b) / 2 for a time of each set: 1/2 if the sets are alike, 1 if all of `a` are
+// above `b`.
 double exceedance(std::vector<double> a, std::vector<double> b);
 // The share of positive differences a[i] - b[i] in the sum of all ranks; 1 if all are positive.
 double positive_rank_share(const std::vector<double>& differences);

@@ -38,8 +38,8 @@ std::string error_text(const std::exception& error);
 // The error's text without an allocator's id at its start; the result names the allocator.
 std::string reason_text(const std::exception& error);
 
-// Escapes line breaks and other characters that control a terminal, which messages of libraries and
-// file names may contain.
+// Escapes characters that control a terminal, which file names and messages of libraries may
+// contain.
 std::string one_line(const std::string& text);
 
 // The text of the progress line, without cursor control. `elapsed` is in seconds.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The tables of `heapwood bench`. They are made from results only, so a JSON report reproduces
-// them.
+// The tables of `heapwood bench`, made from results only, so a JSON report reproduces them.
 #pragma once
 
 #include <string>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// JSON values. Only json.cpp includes the library that reads and writes their text: it takes
-// seconds to compile.
+// JSON values. Only json.cpp includes the library for their text, which takes seconds to compile.
 #pragma once
 
 #include <cstddef>

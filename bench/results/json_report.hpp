@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Measurements to JSON (docs/measuring.md, "JSON") and back. Samples are raw; a figure that was
-// not measured is absent.
+// Measurements to JSON (docs/measuring.md, "JSON") and back. Samples are raw; what is unknown is
+// absent.
 #pragma once
 
 #include <optional>

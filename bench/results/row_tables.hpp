@@ -13,8 +13,7 @@
 
 namespace heapwood::bench {
 
-// Numbered remarks below a table. Each is printed once, with all names to which it applies: "[1]
-// CMalloc, CFMalloc: ...".
+// Numbered remarks below a table, each printed once: "[1] CMalloc, CFMalloc: ...".
 class Footnotes {
  public:
   std::string mark(const std::string& name, const std::string& remark) {

@@ -25,8 +25,8 @@ enum BuildError : std::uint32_t {
   count_mismatch = 3,  // a bug: a partition moved other numbers of refs than the choice counted
 };
 
-// Chunks of a shared node, from item.chunk to `end`, that the warp processes itself because the
-// queue had no space.
+// Chunks of a shared node, item.chunk to `end`, for which the queue had no space: this warp does
+// them.
 struct Backlog {
   WorkItem item;
   std::uint32_t end = 0;

@@ -92,8 +92,8 @@ class RootPhases {
   HEAPWOOD_INLINE std::uint64_t claim_piece(std::uint64_t& pieces, std::uint64_t finished = 0) {
     warp_.sync();
     std::uint64_t seen = 0;
-    // acq_rel: publishes the results of a finished piece; the warp that finishes the last piece
-    // sees the results of all.
+    // acq_rel: publishes a finished piece's results; the warp that finishes the last piece sees
+    // all.
     if (warp_.lane() == 0)
       seen = simt::global_ref(pieces).fetch_add(finished << 32 | 1, simt::acq_rel);
     return warp_.shfl(seen, 0);

@@ -23,8 +23,7 @@ Workspace::Workspace(const DeviceMesh& mesh, RefKind refs, std::size_t pool_byte
   p.mesh = &mesh;
   p.refs = refs;
   p.corners = simt::Buffer<PackedCorners>(device, n);
-  // Space for the chunks of about three times the scene's refs, and for at least four entries per
-  // warp of the largest GPU.
+  // Space for the chunks of about three times the scene's refs, and 4 entries per warp of any GPU.
   const std::size_t min_ring = device.kind == simt::DeviceKind::cuda ? 65536 : 4096;
   p.ring = simt::Buffer<TaskQueue::RingEntry>(
       device, limits.ring != 0 ? limits.ring : std::bit_ceil(std::max(min_ring, n / 32)));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The parts of Workspace: the device memory that a build needs besides the mesh, for the driver of
-// the kernel.
+// The parts of Workspace, the device memory of a build besides the mesh, for the kernel's driver.
 #pragma once
 
 #include <algorithm>

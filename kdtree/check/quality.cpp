@@ -77,14 +77,13 @@ struct Part {
 class Walk {
  public:
   explicit Walk(const Tree& tree) : tree_(tree), seen_(tree.nodes.size() / 2 + 1) {
-    // A scene without area (nothing, a point, a line) has no probabilities: all nodes count as
-    // entered.
+    // A scene without area (nothing, a point, a line) has no probabilities: all nodes are entered.
     root_area_ = tree.bounds.empty() ? 0.0 : half_area(tree.bounds);
     seen_[0] = 1;
   }
   double root_area() const { return root_area_; }
 
-  // Visits the nodes from `root` to depth `cut` in depth-first order; inner ones there go to
+  // Visits the nodes from `root` to depth `cut` in depth-first order; inner nodes there go to
   // `later`.
   Part run(const NodeVisit& root, unsigned cut, std::vector<NodeVisit>& later) {
     Part part;

@@ -21,8 +21,7 @@ inline constexpr unsigned histogram_words = 3 * bin_count;
 struct BinAxis {
   float lo, width, inverse;
 
-  // Whether the axis can be divided into bins. False if it is infinite, or so short that the
-  // inverse would overflow.
+  // Whether the axis can be divided into bins: not if it is infinite or its inverse would overflow.
   HEAPWOOD_INLINE bool usable() const { return width > 3.4e-39f && width < 3e38f; }
   HEAPWOOD_INLINE float plane(float b) const { return lo + width * b; }
   HEAPWOOD_INLINE float plane(int b) const { return plane(static_cast<float>(b)); }

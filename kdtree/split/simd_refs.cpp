@@ -159,8 +159,7 @@ struct Clipper {
 [[gnu::always_inline]] inline Box4 box_of(const Floats4& first, const Floats4& second) {
   return {__builtin_shufflevector(first, Floats4{}, 1, 2, 3, 4), second};
 }
-// The address of a side's next ref. The members are integers because compilers turn a selection of
-// pointers into a branch.
+// The address of a side's next ref, in integers: compilers make a branch of a choice of pointers.
 struct RefAddress {
   std::uintptr_t first, second;  // addresses of the ref's two halves
 

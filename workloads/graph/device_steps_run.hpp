@@ -376,7 +376,7 @@ class StepsOn final : public DeviceSteps {
           const std::uint32_t zero = 0;
           simt::device_upload(device_.id(), distances + source, &zero, sizeof(zero));
           simt::device_upload(device_.id(), queue, &source, sizeof(source));
-          // The sizes of the levels' queues: a ring of counters, cleared together when all are
+          // The sizes of the levels' queues: counters used in turn, cleared together when all are
           // used.
           constexpr std::uint32_t sizes = 1024;
           simt::Buffer<std::uint32_t> size(device_.id(), sizes);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Graphs in host memory: the results of readers and generators, from which the dynamic graph
-// starts.
+// Graphs in host memory, made by readers and generators, from which the dynamic graph starts.
 #pragma once
 
 #include <cstdint>

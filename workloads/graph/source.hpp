@@ -57,8 +57,7 @@ struct GraphSource {
 // content is malformed) or the graph does not fit in memory.
 GraphSource load_graph(std::string_view text);
 
-// A hash of vertices and edges, 16 hexadecimal digits: equal for equal graphs, whatever file or
-// machine they come from.
+// A hash of vertices and edges, 16 hexadecimal digits: equal for equal graphs from any source.
 std::string graph_digest(const HostGraph& graph);
 
 }  // namespace heapwood::workloads::graph

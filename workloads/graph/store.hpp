@@ -266,8 +266,7 @@ class CsrGraph final : public GraphStore {
 
  private:
   CsrView rows() const { return {offsets_.data(), destinations_.data(), count_}; }
-  // Replaces the rows by those edges of theirs and of `inserts`, in any order, that pass the
-  // filter.
+  // Replaces the rows by those edges of them and of `inserts`, in any order, that pass the filter.
   double rebuild(std::span<const EdgeKey> inserts, RowFilter filter);
 
   simt::Buffer<std::uint64_t> offsets_;
