@@ -81,8 +81,38 @@ CLAIMS = [Claim(paper, **one) for paper, of in published().items() for one in of
 BY_ID = {one.id: one for one in CLAIMS}
 
 
-def claim(name=None, substituted=lambda results: None):
-    """Decorator: the function judges the claim of this name or of its own."""
+# Forms of allocators that claims are about, and the reason if they were not measured.
+PUBLISHED = {
+    "lists": (
+        LISTS,
+        "CMalloc and its variants are redesigned here, and their published forms (cmalloc-published,"
+        " ...) were not measured",
+    ),
+    "halloc": (
+        (HALLOC,),
+        "in builds large requests of Halloc go to a buddy system, and halloc-builtin was not measured",
+    ),
+    "lists and halloc": (
+        (*LISTS, HALLOC),
+        "the published forms of CMalloc and its variants, or Halloc with CudaMalloc (halloc-builtin),"
+        " were not measured",
+    ),
+    "fdg": (
+        (FDG,),
+        "FDGMalloc takes its superblocks from the pool here, and its published form (fdg-published)"
+        " was not measured",
+    ),
+}
+
+
+def claim(name=None, published=None, substituted=lambda results: None):
+    """Decorator: the function judges the claim of this name or of its own. published: the claim is
+    about these forms of PUBLISHED."""
+    if published:
+        allocators, reason = PUBLISHED[published]
+
+        def substituted(results):
+            return None if all(a in results.labels() for a in allocators) else reason
 
     def add(check):
         one = BY_ID[name or check.__name__.replace("_", "-")]
@@ -90,37 +120,6 @@ def claim(name=None, substituted=lambda results: None):
         return check
 
     return add
-
-
-def unless_measured(*allocators, reason):
-    """A function for `substituted`: gives this reason unless the results have all of these
-    allocators."""
-
-    def substituted(results):
-        return None if all(a in results.labels() for a in allocators) else reason
-
-    return substituted
-
-
-needs_lists = unless_measured(
-    *LISTS,
-    reason="CMalloc and its variants are redesigned here, and their published forms"
-    " (cmalloc-published, ...) were not measured",
-)
-needs_halloc = unless_measured(
-    HALLOC,
-    reason="in builds large requests of Halloc go to a buddy system, and halloc-builtin was not measured",
-)
-needs_lists_and_halloc = unless_measured(
-    *LISTS,
-    HALLOC,
-    reason="the published forms of CMalloc and its variants, or Halloc with CudaMalloc (halloc-builtin), were not"
-    " measured",
-)
-needs_fdg = unless_measured(
-    FDG,
-    reason="FDGMalloc takes its superblocks from the pool here, and its published form (fdg-published) was not measured",
-)
 
 
 def judge(one: Claim, results: Results):

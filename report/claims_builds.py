@@ -2,8 +2,7 @@
 """RegEff's claims about builds and fragmentation."""
 
 from .claims import CMALLOC, CFMALLOC, CFMMALLOC, CMMALLOC, LISTS, HALLOC, REGEFF_BUILDS
-from .claims import all_ratios, claim, figure, label, median_between, need, needs_halloc
-from .claims import needs_lists, needs_lists_and_halloc, span
+from .claims import all_ratios, claim, figure, label, median_between, need, span
 from .claims_regeff import P120
 from .samples import median
 
@@ -43,7 +42,7 @@ def build_scatter(results):
     )
 
 
-@claim(substituted=needs_halloc)
+@claim(published="halloc")
 def build_halloc_small(results):
     fastest = list(fastest_of_paper(results, "regeff-t3").values())
     counts = ", ".join(
@@ -52,7 +51,7 @@ def build_halloc_small(results):
     return (fastest.count(HALLOC) > len(fastest) / 2, f"fastest: {counts} of {len(fastest)} scenes")
 
 
-@claim(substituted=needs_lists)
+@claim(published="lists")
 def build_lists(results):
     values = slowdowns(results, "regeff-t3", *((a, "atomic") for a in LISTS))
     return max(values) <= 1.5, span(values)
@@ -68,7 +67,7 @@ def build_aw(results):
     return median_between(0.8, 1.1, slowdowns(results, "regeff-t3", ("awmalloc", "atomic")))
 
 
-@claim(substituted=needs_lists)
+@claim(published="lists")
 def build_scatter_lists(results):
     scatter = {}
     for row in results.complete("regeff-t4-pages", "scatter"):
@@ -86,7 +85,7 @@ def build_scatter_lists(results):
     return median_between(1.4, 4.6, values)
 
 
-@claim(substituted=needs_lists_and_halloc)
+@claim(published="lists and halloc")
 def build_halloc_lists(results):
     return median_between(1.5, 2.3, slowdowns(results, "regeff-t4", (HALLOC, CMALLOC)))
 
@@ -116,7 +115,7 @@ def build_20_atomic(results):
     )
 
 
-@claim(substituted=needs_lists_and_halloc)
+@claim(published="lists and halloc")
 def build_20_lists(results):
     fastest = fastest_of_paper(results, "regeff-t4")
     return (
@@ -127,7 +126,7 @@ def build_20_lists(results):
     )
 
 
-@claim(substituted=needs_lists)
+@claim(published="lists")
 def build_multi(results):
     pairs = ((CMMALLOC, CMALLOC), (CFMMALLOC, CFMALLOC))
     values = slowdowns(results, "regeff-t3 regeff-t4", *pairs)
@@ -143,7 +142,7 @@ def peak(results, item, allocator, which, key):
     return need(dict(sorted(found.items())), f"fragmentation of {label(results, allocator)}")
 
 
-@claim(substituted=needs_lists)
+@claim(published="lists")
 def internal_small(results):
     values = peak(results, "regeff-5a", CMALLOC, "peak", "internal_fragmentation")
     small, large = values.get(4), values[max(values)]
@@ -154,7 +153,7 @@ def internal_small(results):
     )
 
 
-@claim(substituted=needs_lists)
+@claim(published="lists")
 def internal_variants(results):
     values = [peak(results, "regeff-5a", a, "peak", "internal_fragmentation") for a in LISTS]
     points = set.intersection(*(set(v) for v in values))
@@ -162,7 +161,7 @@ def internal_variants(results):
     return apart <= 0.02, f"at most {apart:.3f} apart"
 
 
-@claim(substituted=needs_lists)
+@claim(published="lists")
 def external_generic(results):
     found = [peak(results, "regeff-5b", a, "end", "external_fragmentation") for a in LISTS]
     values = [v for of in found for v in of.values()]
@@ -183,7 +182,7 @@ def internal_at_peak(row):
     return max(points, key=lambda point: point[2])[INTERNAL] if points else None
 
 
-@claim(substituted=needs_lists)
+@claim(published="lists")
 def internal_build(results):
     rows = [row for row in results.rows("regeff-recorded", CMALLOC) if row.get("status") == "ok"]
     values = {row["scene"]: internal_at_peak(row) for row in rows if internal_points(row)}
@@ -194,7 +193,7 @@ def internal_build(results):
     )
 
 
-@claim(substituted=needs_lists)
+@claim(published="lists")
 def external_build(results):
     values = [
         row["memory"]["external_fragmentation"]

@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""RegEff's claims about registers and the generic tests."""
+"""RegEff's claims about registers and the generic tests; about the Probability test, with the
+probability that the paper states, 3/4, and with the one that gives its counts, 1/4; and about variants
+and settings of the allocators."""
+
+import statistics
 
 from .claims import CFMALLOC, CFMMALLOC, CMALLOC, CMMALLOC, FDG, LISTS, REGEFF_FULL
-from .claims import all_ratios, claim, each_text, extreme, figure, if_measured, label, medians
-from .claims import median_between, need, needs_fdg, needs_lists, spread, usually_faster
+from .claims import NotMeasured, NotTestable, all_ratios, claim, duels, each_text, extreme, figure
+from .claims import if_measured, label, median_between, medians, need, range_text, ratios, series
+from .claims import spread, usually_faster
+from .samples import median, ratio_interval
 from .text import bytes_text
 
 P120 = {"blocks": 120}
@@ -20,7 +26,7 @@ def registers(results, key="calls"):
     )
 
 
-@claim(substituted=needs_lists)
+@claim(published="lists")
 def registers_lists(results):
     use = registers(results)
     lists, others = ([use[a] for a in of if a in use] for of in (LISTS, ("scatter", "halloc")))
@@ -51,7 +57,7 @@ def registers_coalescing(results):
     return more[worst] <= 11, f"{min(more.values())} to {more[worst]} ({label(results, worst)})"
 
 
-@claim(substituted=needs_fdg)
+@claim(published="fdg")
 def ad_slowest(results):
     times = {a: medians(results, "regeff-3a", a, "payload_bytes", **P120) for a in ALL}
     slow = [times.pop(a) for a in ("cuda", FDG)]
@@ -66,7 +72,7 @@ def ad_slowest(results):
     )
 
 
-@claim(substituted=needs_fdg)
+@claim(published="fdg")
 def ad_fdg_cuda(results):
     return usually_faster(results, [("regeff-3a", "cuda", FDG, "payload_bytes", P120)])
 
@@ -125,7 +131,7 @@ def pool_scatter(results):
     return first >= 1.1 * last, text
 
 
-@claim(substituted=needs_lists)
+@claim(published="lists")
 def pool_others(results):
     allocators = ("atomic", "awmalloc", *LISTS)
     found = {a: spread(results, "regeff-3b", a, "pool_bytes") for a in allocators}
@@ -144,7 +150,7 @@ def growth(results, allocator):
     return times[max(times)] / times[min(times)]
 
 
-@claim(substituted=needs_fdg)
+@claim(published="fdg")
 def cycle_fdg_constant(results):
     value = growth(results, FDG)
     return value <= 2, f"{figure(value)} times"
@@ -158,7 +164,7 @@ def cycle_linear(results):
     return len(linear) > len(found) / 2, each_text(results, found)
 
 
-@claim(substituted=needs_fdg)
+@claim(published="fdg")
 def cycle_fdg_late(results):
     fdg = need(medians(results, "regeff-3c", FDG, "iterations", **P120), "FDGMalloc")
     others = [medians(results, "regeff-3c", a, "iterations", **P120) for a in OTHERS if a != "cuda"]
@@ -168,7 +174,7 @@ def cycle_fdg_late(results):
     )
 
 
-@claim(substituted=needs_lists)
+@claim(published="lists")
 def cycle_halloc(results):
     halloc, *lists = (over_iterations(results, a) for a in ("halloc", *LISTS))
     steps = max(halloc)
@@ -216,13 +222,155 @@ def scatter_atomic(results):
     return median_between(0, 1.5, ratios_of_cycles_and_p(results, "scatter", "atomic"))
 
 
-@claim(substituted=needs_lists)
+@claim(published="lists")
 def multi_generic(results):
     return usually_in_generic_tests(results, (CMMALLOC, CMALLOC), (CFMMALLOC, CFMALLOC))
 
 
-@claim(substituted=needs_lists)
+@claim(published="lists")
 def cfmm_scatter(results):
     return median_between(
         1.57 * 0.75, 2.09 * 1.25, ratios_of_cycles_and_p(results, CFMMALLOC, "scatter")
+    )
+
+
+def with_both(judge):
+    """One verdict of judge(item) -> (answer, evidence) with both probabilities: undecided if the
+    probability decides."""
+    answers = [(name, *judge(item)) for name, item in (("3/4", "regeff-3d"), ("1/4", "regeff-3d-quarter"))]
+    evidence = "; ".join(f"with {name}: {text}" for name, _, text in answers)
+    decided = {answer for _, answer, _ in answers}
+    return decided.pop() if len(decided) == 1 else None, evidence
+
+
+def counts(results, probability):
+    """(allocations, deallocations), counted and expected, of a complete run with 120 blocks."""
+    rows = [
+        row
+        for row in results.rows("regeff-t2")
+        if row.get("status") == "ok" and row.get("probability", 0.75) == probability
+    ]
+    row = need(rows, f"a complete run of P with probability {probability}")[0]
+    return tuple((row[of]["count"], row[of]["deallocations"]) for of in ("allocations", "expected"))
+
+
+@claim()
+def p_counts(results):
+    (count, frees), expected = counts(results, 0.75)
+    text = f"3/4 makes {count} and {frees} (expected {expected[0]:.0f} and {expected[1]:.0f})"
+    try:
+        (few, few_frees), quarter = counts(results, 0.25)
+        text += (
+            f"; 1/4 makes {few} and {few_frees} (expected {quarter[0]:.1f} and {quarter[1]:.1f}), which"
+            f" {'are' if near(few, few_frees) else 'are not'} the published counts within 5%"
+        )
+    except NotMeasured:
+        pass
+    return near(count, frees), text
+
+
+def near(count, frees):
+    return abs(count - 1450) <= 73 and abs(frees - 986) <= 49
+
+
+def over_blocks(results, item, allocator):
+    times = medians(results, item, allocator, "blocks")
+    return need({blocks: ms for blocks, ms in times.items() if blocks <= 120}, allocator)
+
+
+@claim()
+def p_flat(results):
+    def judge(item):
+        found = {}
+        for allocator in ("atomic", "awmalloc", "scatter", "halloc"):
+            times = over_blocks(results, item, allocator)
+            need(1 in times and 120 in times, "1 and 120 blocks")
+            found[allocator] = times[120] / times[1]
+        return max(found.values()) <= 2, each_text(results, found)
+
+    return with_both(judge)
+
+
+def is_linear(times):
+    """Whether times over the blocks are close to a line, or to a constant."""
+    points, values = list(times), list(times.values())
+    return max(values) <= 1.5 * min(values) or statistics.correlation(points, values) >= 0.95
+
+
+@claim()
+def p_linear(results):
+    def judge(item):
+        found = if_measured(
+            lambda a: over_blocks(results, item, a),
+            ("cuda", "atomic", "awmalloc", "scatter", "halloc", *LISTS),
+        )
+        need(found, "times over the blocks")
+        need(all(len(times) >= 4 for times in found.values()), "four numbers of blocks")
+        bent = [label(results, a) for a, times in found.items() if not is_linear(times)]
+        return not bent, (
+            f"not linear: {', '.join(bent)}" if bent else f"all {len(found)} that were measured"
+        )
+
+    return with_both(judge)
+
+
+@claim()
+def coalescing_time(results):
+    found = {}
+    for allocator in OTHERS:
+        plain, joined = (
+            series(results, item, allocator, "payload_bytes", **P120)
+            for item in ("regeff-3a", "regeff-coalesced")
+        )
+        values = [median(joined[x]) / median(plain[x]) for x in plain.keys() & joined.keys()]
+        if values:
+            found[allocator] = median(values)
+    worst, text = extreme(results, need(found, "both forms of an allocator"))
+    return worst <= 1.05, f"{figure(min(found.values()))} to {text}"
+
+
+@claim(published="lists")
+def presplit_uniform(results):
+    values = need(
+        [
+            row["memory"]["end"]["external_fragmentation"]
+            for row in results.rows("regeff-uniform", CMALLOC, presplit="uniform")
+            if "external_fragmentation" in row.get("memory", {}).get("end", {})
+        ],
+        "fragmentation with a uniform pre-split",
+    )
+    return min(values) >= 0.95, f"{min(values):.3f} to {max(values):.3f}"
+
+
+@claim(published="lists")
+def doubly_linked(results):
+    doubly = "cmalloc-doubly"
+    if doubly not in results.labels():
+        raise NotTestable("CMalloc as a doubly linked list (cmalloc-doubly) was not measured")
+    compared = ("regeff-3a", doubly, CMALLOC, "payload_bytes")
+    faster, slower, undecided = duels(results, *compared, **P120)
+    if faster + slower == 0:
+        return None, f"no point of {undecided} is decided"
+    ratio = median(list(ratios(results, *compared, **P120).values()))
+    return (
+        slower > faster and ratio <= 1.5,
+        f"slower at {slower}, faster at {faster} points, {figure(ratio)} times",
+    )
+
+
+@claim()
+def halloc_pool(results):
+    pools = {}
+    for row in results.rows("own-pools", "halloc"):
+        size = row.get("memory", {}).get("pool_bytes")
+        if row.get("status") == "ok" and row.get("runs_ms") and size:
+            pools.setdefault(row["scene"], {})[size] = row["runs_ms"]
+    ends = [(of[min(of)], of[max(of)]) for of in pools.values() if len(of) > 1]
+    need(ends, "Halloc in two pools")
+    intervals = [ratio_interval(large, small) for small, large in ends]
+    faster = sum(1 for interval in intervals if interval and interval[1] < 1)
+    values = [median(large) / median(small) for small, large in ends]
+    return (
+        faster > len(ends) / 2,
+        f"faster on {faster} of {len(ends)} scenes, {range_text(values)} of the time",
     )

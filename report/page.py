@@ -9,16 +9,7 @@ import markupsafe
 import plotly.offline
 
 # Importing them registers the claims.
-from . import (  # noqa: F401
-    claims_builds,
-    claims_bulk,
-    claims_graphs,
-    claims_host,
-    claims_ouroboros,
-    claims_ouroboros_memory,
-    claims_regeff,
-    claims_variants,
-)
+from . import claims_builds, claims_bulk, claims_graphs, claims_ouroboros, claims_regeff  # noqa: F401
 from .cells import heading, number, published_table, table
 from .claims import FAILS, HOLDS, OPEN, PAPERS, SUBSTITUTED, judge_all, published
 from .panels import PANELS

@@ -47,14 +47,18 @@ def test_whole_numbers_are_coordinates(scene):
     np.testing.assert_array_equal(whole.bounds[1], [9, 9, 0])
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.uint16, np.int16, ">u4", "<i8"])
-def test_indices_have_any_type_of_whole_numbers(dtype):
-    scene = hw.Scene(VERTICES, TRIANGLES.astype(dtype), device="cpu")
-    np.testing.assert_array_equal(scene.cast_rays(RAYS).t_hit, T_HIT)
+@pytest.mark.parametrize(
+    "index", ["u1", "i1", "u2", "i2", "i4", "i8", "u4", "u8", ">u4", ">i8"]
+)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_indices_have_any_type_of_whole_numbers(dtype, index):
+    scene = hw.Scene(VERTICES.astype(dtype), TRIANGLES.astype(index), device="cpu")
+    np.testing.assert_array_equal(scene.cast_rays(RAYS.astype(dtype)).t_hit, T_HIT)
 
 
 def test_meshes_are_copied_where_they_have_to_be():
     vertices, triangles = cube()
+    vertices.flags.writeable = False
     reference = hw.Scene(vertices, triangles, device="cpu").cast_rays(random_rays(500))
     scene = hw.Scene(np.asfortranarray(vertices), np.c_[triangles, triangles][:, :3], device="cpu")
     np.testing.assert_array_equal(scene.cast_rays(random_rays(500)).t_hit, reference.t_hit)
@@ -84,13 +88,16 @@ def test_origins_and_directions_broadcast(scene):
 def test_no_rays(scene, none):
     assert scene.cast_rays(none).primitive_uvs.shape == (0, 2)
     assert scene.count_intersections(none).shape == (0,)
-    assert scene.list_intersections(none).ray_splits.tolist() == [0]
+    assert scene.test_occlusions(none).shape == (0,)
+    lists = scene.list_intersections(none)
+    assert lists.ray_splits.tolist() == [0] and lists.t_hit.shape == (0,)
 
 
 def test_no_origins_and_no_mesh(scene):
     assert scene.test_occlusions([], []).shape == (0,)
-    with pytest.raises(hw.SceneError, match="triangles: there are none"):
-        hw.Scene([], [], device="cpu")
+    for vertices, triangles in (([], []), (VERTICES, np.empty((0, 3), np.int32))):
+        with pytest.raises(hw.SceneError, match="triangles: there are none"):
+            hw.Scene(vertices, triangles, device="cpu")
 
 
 @pytest.mark.parametrize(

@@ -185,22 +185,6 @@ def test_a_closed_mesh_has_an_even_number_of_hits():
     assert not (scene.count_intersections(rays) % 2).any()
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("index", [np.int32, np.int64, np.uint32, np.uint64])
-def test_types_of_arrays(dtype, index):
-    vertices, triangles = cube()
-    scene = scene_of((vertices.astype(dtype), triangles.astype(index)))
-    rays = np.array([[0.1, 0.2, -2, 0, 0, 1]], dtype)
-    assert scene.cast_rays(rays).t_hit[0] == pytest.approx(1.5)
-
-
-def test_lists_and_read_only_arrays_are_accepted():
-    vertices, triangles = cube()
-    vertices.flags.writeable = False
-    scene = scene_of((vertices, triangles.tolist()))
-    assert scene.cast_rays([[0.1, 0.2, -2, 0, 0, 1.0]]).t_hit[0] == pytest.approx(1.5)
-
-
 def test_double_precision_far_from_the_origin():
     centre = np.array([4.5e6, 0, 5.2e6])
     scene = scene_of(cube(2, centre))
@@ -228,17 +212,6 @@ def test_shapes_of_results_follow_the_rays():
         np.ascontiguousarray(rays[..., :3]), np.ascontiguousarray(rays[..., 3:])
     )
     np.testing.assert_array_equal(hits.t_hit, parts.t_hit)
-
-
-def test_no_rays():
-    scene = scene_of(cube())
-    none = np.empty((0, 6), np.float32)
-    assert scene.cast_rays(none).t_hit.shape == (0,)
-    assert scene.cast_rays(none).primitive_uvs.shape == (0, 2)
-    assert scene.test_occlusions(none).shape == (0,)
-    assert scene.count_intersections(none).shape == (0,)
-    lists = scene.list_intersections(none)
-    assert lists.ray_splits.tolist() == [0] and lists.t_hit.shape == (0,)
 
 
 def test_results_can_be_written_into_arrays():
