@@ -98,13 +98,14 @@ std::vector<Camera> inside_views(const Box& box, unsigned up) {
     for (const float w : {0.2f, 0.35f, 0.5f, 0.65f, 0.8f}) {
       for (const float h : {0.15f, 0.3f, 0.45f}) {
         for (const float aim : {0.3f, 0.5f, 0.7f}) {
-          const auto place = [&](float l, float w_, float h_) {
-            const Vec3 at = set(set({}, along, box.lo[along] + l * extent[along]), across,
-                                box.lo[across] + w_ * extent[across]);
-            return set(at, up, box.lo[up] + h_ * extent[up]);
+          const auto point_at = [&](float l, float w_, float h_) {
+            const Vec3 point = set(set({}, along, box.lo[along] + l * extent[along]), across,
+                                   box.lo[across] + w_ * extent[across]);
+            return set(point, up, box.lo[up] + h_ * extent[up]);
           };
-          const Camera camera{place(s, w, h), place(s < 0.5f ? 0.9f : 0.1f, aim, 0.5f * h + 0.12f),
-                              inside_fov, up};
+          const Camera camera{point_at(s, w, h),
+                              point_at(s < 0.5f ? 0.9f : 0.1f, aim, 0.5f * h + 0.12f), inside_fov,
+                              up};
           if (camera.eye != camera.target) views.push_back(camera);
         }
       }
@@ -130,11 +131,11 @@ Inside look_inside(const Scene& scene, const Box& box, unsigned up, bool oriente
       return (static_cast<float>(index) + 0.5f) / static_cast<float>(count);
     };
     const float height = 0.1f + 0.35f * share(i / (level * level), heights);
-    const Vec3 place = set(set(set({}, (up + 1) % 3, share(i % level, level)), (up + 2) % 3,
-                               share(i / level % level, level)),
-                           up, height);
+    const Vec3 share_of_box = set(set(set({}, (up + 1) % 3, share(i % level, level)), (up + 2) % 3,
+                                      share(i / level % level, level)),
+                                  up, height);
     for (unsigned d = 0; d < directions; ++d) {
-      rays.push_back({box.lo + box.extent() * place, 0,
+      rays.push_back({box.lo + box.extent() * share_of_box, 0,
                       axes.level(radians(360.0f / directions * (static_cast<float>(d) + 0.37f))),
                       far_away});
     }

@@ -67,8 +67,9 @@ float left_by_texture(const Texture& texture, const std::array<Uv, 3>& uv, Vec3 
     for (unsigned j = 0; i + j < steps; ++j, ++points) {
       const float b = (static_cast<float>(i) + 1 / 3.0f) / static_cast<float>(steps),
                   c = (static_cast<float>(j) + 1 / 3.0f) / static_cast<float>(steps), a = 1 - b - c;
-      const Uv at{a * uv[0].u + b * uv[1].u + c * uv[2].u, a * uv[0].v + b * uv[1].v + c * uv[2].v};
-      sum += luminance(emission * sample_texture(view, at).colour);
+      const Uv sample{a * uv[0].u + b * uv[1].u + c * uv[2].u,
+                      a * uv[0].v + b * uv[1].v + c * uv[2].v};
+      sum += luminance(emission * sample_texture(view, sample).colour);
     }
   }
   return sum / static_cast<float>(points) / luminance(emission);

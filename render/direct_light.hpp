@@ -13,24 +13,24 @@ namespace heapwood::render {
 // Light that arrives at a surface from the key light, with shadows.
 template <class View>
 HEAPWOOD_INLINE Vec3 key_light(const View& scene, const Frame& frame, const PixelRandom& random,
-                               std::uint32_t sample, std::uint32_t salt, const Surface& at,
+                               std::uint32_t sample, std::uint32_t salt, const Surface& surface,
                                Point2 u) {
   if constexpr (View::coloured) {
     if (frame.lighting.key_colour == Vec3{}) return {};
   }
-  const LightSample light = sample_key(frame.lighting, at.position, disc(u));
-  const float cosine = dot(at.normal, light.direction);
+  const LightSample light = sample_key(frame.lighting, surface.position, disc(u));
+  const float cosine = dot(surface.normal, light.direction);
   if (!(cosine > 0)) return {};
-  const kdtree::Ray shadow{start_above(at), 0, light.direction, light.distance};
+  const kdtree::Ray shadow{start_above(surface), 0, light.direction, light.distance};
   return is_blocked(scene, shadow, random, sample, salt) ? Vec3{} : light.colour * cosine;
 }
 
 // The k-th occlusion ray of a pixel. The reach varies randomly between rays, so that occlusion
 // fades with distance instead of ending abruptly.
-HEAPWOOD_INLINE kdtree::Ray occlusion_ray(const PixelRandom& random, const Surface& at,
+HEAPWOOD_INLINE kdtree::Ray occlusion_ray(const PixelRandom& random, const Surface& surface,
                                           std::uint32_t k, float reach) {
-  return {start_above(at), 0,
-          cosine_direction(at.normal, random.even_point(k, dimension::occlusion)),
+  return {start_above(surface), 0,
+          cosine_direction(surface.normal, random.even_point(k, dimension::occlusion)),
           reach * (0.05f + 0.95f * random.even_value(k, dimension::reach))};
 }
 
@@ -38,12 +38,13 @@ HEAPWOOD_INLINE kdtree::Ray occlusion_ray(const PixelRandom& random, const Surfa
 // of its direction by a small fixed share of it. With 0 rays nothing occludes.
 template <class View>
 HEAPWOOD_INLINE Vec3 ambient_light(const View& scene, const Frame& frame, const PixelRandom& random,
-                                   const Surface& at, std::uint32_t sample, std::uint32_t rays) {
-  if (rays == 0) return surroundings(frame.lighting, at.normal);
+                                   const Surface& surface, std::uint32_t sample,
+                                   std::uint32_t rays) {
+  if (rays == 0) return surroundings(frame.lighting, surface.normal);
   Vec3 sum;
   for (std::uint32_t i = 0; i < rays; ++i) {
     const kdtree::Ray ray =
-        occlusion_ray(random, at, sample * rays + i, frame.lighting.ambient_reach);
+        occlusion_ray(random, surface, sample * rays + i, frame.lighting.ambient_reach);
     const Vec3 light = surroundings(frame.lighting, ray.direction);
     sum =
         sum + (is_blocked(scene, ray, random, sample, i) ? light * frame.lighting.occluded : light);
@@ -68,22 +69,22 @@ HEAPWOOD_INLINE bool floor_at(const Lighting& lighting, const kdtree::Ray& ray, 
 // nothing occludes, so that only the shadow shows on the background, and the floor has no edge.
 template <class View>
 HEAPWOOD_INLINE float floor_share(const View& scene, const Frame& frame, const PixelRandom& random,
-                                  const Surface& at, std::uint32_t sample, std::uint32_t rays,
+                                  const Surface& surface, std::uint32_t sample, std::uint32_t rays,
                                   float reach) {
-  const LightSample light =
-      sample_key(frame.lighting, at.position, disc(random.even_point(sample, dimension::light)));
-  float open = light.colour.y * simt::max(0.0f, dot(at.normal, light.direction)), got = open;
-  if (open > 0 && is_blocked(scene, {start_above(at), 0, light.direction, light.distance}, random,
-                             sample, rays)) {
+  const LightSample light = sample_key(frame.lighting, surface.position,
+                                       disc(random.even_point(sample, dimension::light)));
+  float open = light.colour.y * simt::max(0.0f, dot(surface.normal, light.direction)), got = open;
+  if (open > 0 && is_blocked(scene, {start_above(surface), 0, light.direction, light.distance},
+                             random, sample, rays)) {
     got = 0;
   }
   if (rays == 0) {
-    const float ambient = surroundings(frame.lighting, at.normal).y;
+    const float ambient = surroundings(frame.lighting, surface.normal).y;
     open += ambient;
     got += ambient;
   }
   for (std::uint32_t i = 0; i < rays; ++i) {
-    const kdtree::Ray ray = occlusion_ray(random, at, sample * rays + i, reach);
+    const kdtree::Ray ray = occlusion_ray(random, surface, sample * rays + i, reach);
     const float part = surroundings(frame.lighting, ray.direction).y / static_cast<float>(rays);
     open += part;
     got += is_blocked(scene, ray, random, sample, i) ? part * frame.lighting.occluded : part;
@@ -111,18 +112,19 @@ HEAPWOOD_INLINE float emitter_density(const MaterialView& materials, std::uint32
 // The weight of an emitter's light that a bounce has hit, by the balance heuristic.
 template <class View>
 HEAPWOOD_INLINE float bounce_weight(const View& scene, const kdtree::Ray& ray,
-                                    const kdtree::Hit& hit, const Surface& at, float cosine) {
+                                    const kdtree::Hit& hit, const Surface& surface, float cosine) {
   if (scene.materials.emitters.count == 0) return 1;
   const float of_bounce = cosine * 0.318309886f;
   const float of_emitter =
-      emitter_density(scene.materials, hit.triangle, hit.t, -dot(at.normal, ray.direction));
+      emitter_density(scene.materials, hit.triangle, hit.t, -dot(surface.normal, ray.direction));
   return of_bounce / (of_bounce + of_emitter);
 }
 
 // Light that arrives from a random point of a random emitter.
 template <class View>
 HEAPWOOD_INLINE Vec3 emitter_light(const View& scene, const Frame& frame, const PixelRandom& random,
-                                   std::uint32_t sample, std::uint32_t bounce, const Surface& at) {
+                                   std::uint32_t sample, std::uint32_t bounce,
+                                   const Surface& surface) {
   const Emitters& emitters = scene.materials.emitters;
   if (emitters.count == 0) return {};
   const std::uint32_t first = dimension::emitter + 3 * bounce;
@@ -144,12 +146,12 @@ HEAPWOOD_INLINE Vec3 emitter_light(const View& scene, const Frame& frame, const 
   point.u = root * (1 - u.y);
   point.v = root * u.y;
   const Corners t = corners_of(scene, point.triangle);
-  const Vec3 start = start_above(at);
+  const Vec3 start = start_above(surface);
   const Vec3 to = t.a * (1 - point.u - point.v) + t.b * point.u + t.c * point.v - start;
   const float distance = length(to);
   if (!(distance > 0)) return {};
   const Vec3 direction = to * (1 / distance);
-  const float cosine = dot(at.normal, direction);
+  const float cosine = dot(surface.normal, direction);
   if (!(cosine > 0)) return {};
   const float emitter_cosine = std::fabs(dot(geometric_normal(t), direction));
   const float density = emitter_density(scene.materials, point.triangle, distance, emitter_cosine);
@@ -183,13 +185,13 @@ HEAPWOOD_INLINE Vec3 environment_found(const View& scene, const kdtree::Ray& ray
 template <class View>
 HEAPWOOD_INLINE Vec3 environment_light(const View& scene, const PixelRandom& random,
                                        std::uint32_t sample, std::uint32_t bounce,
-                                       const Surface& at) {
+                                       const Surface& surface) {
   const Point2 u = bounce == 0 ? random.even_point(sample, dimension::light)
                                : random.point(sample, dimension::bounce + 6 * bounce);
   const EnvironmentLight light = sample_environment(scene.environment, u);
-  const float cosine = dot(at.normal, light.direction);
+  const float cosine = dot(surface.normal, light.direction);
   if (!(cosine > 0)) return {};
-  if (is_blocked(scene, {start_above(at), 0, light.direction, far_away}, random, sample,
+  if (is_blocked(scene, {start_above(surface), 0, light.direction, far_away}, random, sample,
                  64 + bounce)) {
     return {};
   }

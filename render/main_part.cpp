@@ -25,17 +25,17 @@ Box core_of(const kdtree::MeshView& mesh) {
   const std::size_t step = std::max<std::size_t>(1, mesh.triangles.size() / max_sample);
   Box core;
   for (unsigned axis = 0; axis < 3; ++axis) {
-    std::vector<std::pair<float, double>> places;  // positions, with areas
+    std::vector<std::pair<float, double>> centres;  // with areas
     double all = 0, below = 0;
     for (std::size_t i = 0; i < mesh.triangles.size(); i += step) {
       const Corners t = kdtree::corners(mesh, static_cast<std::uint32_t>(i));
-      places.emplace_back(bounds(t).centre()[axis], triangle_area(t));
-      all += places.back().second;
+      centres.emplace_back(bounds(t).centre()[axis], triangle_area(t));
+      all += centres.back().second;
     }
-    std::sort(places.begin(), places.end());
-    for (const auto& [place, area] : places) {
-      if (below <= outlier_area * all) core.lo[axis] = place;
-      if (below < (1 - outlier_area) * all) core.hi[axis] = place;
+    std::sort(centres.begin(), centres.end());
+    for (const auto& [centre, area] : centres) {
+      if (below <= outlier_area * all) core.lo[axis] = centre;
+      if (below < (1 - outlier_area) * all) core.hi[axis] = centre;
       below += area;
     }
   }

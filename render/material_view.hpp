@@ -70,9 +70,9 @@ HEAPWOOD_INLINE std::uint32_t wrapped(std::int32_t i, std::uint32_t size, Wrap w
   const auto n = static_cast<std::int32_t>(size);
   if (wrap == Wrap::clamp) return static_cast<std::uint32_t>(i < 0 ? 0 : i >= n ? n - 1 : i);
   const std::int32_t period = wrap == Wrap::mirror ? 2 * n : n;
-  std::int32_t at = i % period;
-  if (at < 0) at += period;
-  return static_cast<std::uint32_t>(at < n ? at : period - 1 - at);
+  std::int32_t remainder = i % period;
+  if (remainder < 0) remainder += period;
+  return static_cast<std::uint32_t>(remainder < n ? remainder : period - 1 - remainder);
 }
 
 // A coordinate times size, reduced by whole periods of both wrapping modes to an integer's range; 0
@@ -87,9 +87,9 @@ HEAPWOOD_INLINE float in_texels(float x, std::uint32_t size, Wrap wrap) {
   return texels > -65536 && texels < 65536 ? texels : 0;
 }
 
-HEAPWOOD_INLINE Rgba sample_texture(const DeviceTexture& texture, Uv at) {
-  float x = in_texels(at.u, texture.width, texture.wrap_u);
-  float y = in_texels(at.v, texture.height, texture.wrap_v);
+HEAPWOOD_INLINE Rgba sample_texture(const DeviceTexture& texture, Uv uv) {
+  float x = in_texels(uv.u, texture.width, texture.wrap_u);
+  float y = in_texels(uv.v, texture.height, texture.wrap_v);
   const auto texel = [&](std::int32_t i, std::int32_t j) {
     return linear_of_texel(
         texture.linear,

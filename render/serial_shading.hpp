@@ -50,7 +50,7 @@ struct SerialShadedKernel {
   struct Sample {
     std::uint32_t x, y, sample;
     bool is_floor = false, has_surface = false, has_shadow = false;
-    Surface at;
+    Surface surface;
     Vec3 key;    // light of the key light, if it is not blocked
     float open;  // brightness of the floor by the key light, if that is not blocked
   };
@@ -122,28 +122,28 @@ struct SerialShadedKernel {
                           const kdtree::Hit& hit) const {
     if (hit.found()) {
       if (is_unlit(scene, hit)) return;
-      sample.at = surface_at(scene, ray, hit);
-    } else if (floor_at(frame.lighting, ray, sample.at)) {
+      sample.surface = surface_at(scene, ray, hit);
+    } else if (floor_at(frame.lighting, ray, sample.surface)) {
       sample.is_floor = true;
     } else {
       return;
     }
     sample.has_surface = true;
     const PixelRandom random = random_of(sample);
-    const Surface& at = sample.at;
-    const LightSample light = sample_key(frame.lighting, at.position,
+    const Surface& surface = sample.surface;
+    const LightSample light = sample_key(frame.lighting, surface.position,
                                          disc(random.even_point(sample.sample, dimension::light)));
-    const float cosine = dot(at.normal, light.direction);
+    const float cosine = dot(surface.normal, light.direction);
     sample.open = light.colour.y * simt::max(0.0f, cosine);
     sample.has_shadow =
         sample.is_floor ? sample.open > 0 : cosine > 0 && !(frame.lighting.key_colour == Vec3{});
     if (sample.has_shadow) {
       sample.key = light.colour * cosine;
-      batch.shadow.push_back({start_above(at), 0, light.direction, light.distance});
+      batch.shadow.push_back({start_above(surface), 0, light.direction, light.distance});
     }
     for (std::uint32_t i = 0; i < frame.occlusion_rays; ++i) {
-      batch.occlusion.push_back(occlusion_ray(random, at, sample.sample * frame.occlusion_rays + i,
-                                              frame.lighting.ambient_reach));
+      batch.occlusion.push_back(occlusion_ray(
+          random, surface, sample.sample * frame.occlusion_rays + i, frame.lighting.ambient_reach));
     }
   }
 
@@ -163,8 +163,8 @@ struct SerialShadedKernel {
       ambient = ambient + (occluded[i] != 0 ? light * lighting.occluded : light);
     }
     ambient = count > 0 ? ambient * (1.0f / static_cast<float>(count))
-                        : surroundings(lighting, sample.at.normal);
-    const float headlight = lighting.headlight * -dot(sample.at.normal, ray.direction);
+                        : surroundings(lighting, sample.surface.normal);
+    const float headlight = lighting.headlight * -dot(sample.surface.normal, ray.direction);
     const Vec3 key = sample.has_shadow && !blocked ? sample.key : Vec3{};
     Vec3 colour =
         albedo_at(scene, frame, hit) * (key + ambient + Vec3{headlight, headlight, headlight});
@@ -178,7 +178,7 @@ struct SerialShadedKernel {
     const Lighting& lighting = frame.lighting;
     float open = sample.open, got = blocked ? 0 : open;
     if (count == 0) {
-      const float ambient = surroundings(lighting, sample.at.normal).y;
+      const float ambient = surroundings(lighting, sample.surface.normal).y;
       open += ambient;
       got += ambient;
     }

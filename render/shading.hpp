@@ -85,23 +85,23 @@ struct Shaded {
     const kdtree::Ray ray = camera_ray(frame, random, x, y, sample);
     const kdtree::Hit hit = closest_surface(scene, ray, random, sample, 0xffff);
     const float row = (static_cast<float>(y) + 0.5f) * frame.camera.inverse_height;
-    Surface at;
+    Surface surface;
     if (!hit.found()) {
       float share = 1;
-      if (floor_at(frame.lighting, ray, at)) {
-        share = floor_share(scene, frame, random, at, sample, frame.occlusion_rays,
+      if (floor_at(frame.lighting, ray, surface)) {
+        share = floor_share(scene, frame, random, surface, sample, frame.occlusion_rays,
                             frame.lighting.ambient_reach);
       }
       return add_colour(sum, background(frame.lighting, row) * share);
     }
     sum.a += 1;
     if (is_unlit(scene, hit)) return add_colour(sum, albedo_at(scene, frame, hit));
-    at = surface_at(scene, ray, hit);
-    const Vec3 key = key_light(scene, frame, random, sample, 0xfffe, at,
+    surface = surface_at(scene, ray, hit);
+    const Vec3 key = key_light(scene, frame, random, sample, 0xfffe, surface,
                                random.even_point(sample, dimension::light));
-    const Vec3 ambient = ambient_light(scene, frame, random, at, sample, frame.occlusion_rays);
+    const Vec3 ambient = ambient_light(scene, frame, random, surface, sample, frame.occlusion_rays);
     // A weak light at the camera shows shape where the key light does not reach.
-    const float headlight = frame.lighting.headlight * -dot(at.normal, ray.direction);
+    const float headlight = frame.lighting.headlight * -dot(surface.normal, ray.direction);
     Vec3 colour =
         albedo_at(scene, frame, hit) * (key + ambient + Vec3{headlight, headlight, headlight});
     if constexpr (View::coloured)
@@ -127,11 +127,11 @@ struct Occlusion {
     float open = 1;
     if (hit.found()) {
       sum.a += 1;
-      const Surface at = surface_at(scene, ray, hit);
+      const Surface surface = surface_at(scene, ray, hit);
       std::uint32_t free = 0;
       for (std::uint32_t i = 0; i < frame.occlusion_rays; ++i) {
-        const kdtree::Ray occlusion = occlusion_ray(random, at, sample * frame.occlusion_rays + i,
-                                                    frame.lighting.ambient_reach);
+        const kdtree::Ray occlusion = occlusion_ray(
+            random, surface, sample * frame.occlusion_rays + i, frame.lighting.ambient_reach);
         free += kdtree::any_hit(scene.tree, occlusion) ? 0 : 1;
       }
       open = static_cast<float>(free) / static_cast<float>(frame.occlusion_rays);
@@ -159,9 +159,9 @@ struct PathTraced {
         } else if (bounce == 0) {
           seen = background(frame.lighting,
                             (static_cast<float>(y) + 0.5f) * frame.camera.inverse_height);
-          Surface at;
-          if (floor_at(frame.lighting, ray, at)) {
-            seen = seen * floor_share(scene, frame, random, at, sample, 1, far_away);
+          Surface surface;
+          if (floor_at(frame.lighting, ray, surface)) {
+            seen = seen * floor_share(scene, frame, random, surface, sample, 1, far_away);
           }
         } else {
           seen = surroundings(frame.lighting, ray.direction);
@@ -174,28 +174,28 @@ struct PathTraced {
         light = light + throughput * albedo_at(scene, frame, hit);
         break;
       }
-      const Surface at = surface_at(scene, ray, hit);
+      const Surface surface = surface_at(scene, ray, hit);
       if constexpr (View::coloured) {
         Vec3 emitted = emission_at(scene.materials, scene.triangles, hit) * frame.lighting.emission;
         if (bounce > 0 && !(emitted == Vec3{}))
-          emitted = emitted * bounce_weight(scene, ray, hit, at, cosine);
+          emitted = emitted * bounce_weight(scene, ray, hit, surface, cosine);
         light = light + throughput * limited(emitted);
       }
       throughput = throughput * albedo_at(scene, frame, hit);
       const std::uint32_t first = dimension::bounce + 6 * bounce;
       if constexpr (Surrounded<View>) {
-        light = light + throughput * environment_light(scene, random, sample, bounce, at);
+        light = light + throughput * environment_light(scene, random, sample, bounce, surface);
       } else {
-        light = light + throughput * key_light(scene, frame, random, sample, 64 + bounce, at,
+        light = light + throughput * key_light(scene, frame, random, sample, 64 + bounce, surface,
                                                random.point(sample, first));
       }
       if constexpr (View::coloured) {
-        const Vec3 direct = emitter_light(scene, frame, random, sample, bounce, at);
+        const Vec3 direct = emitter_light(scene, frame, random, sample, bounce, surface);
         light = light + throughput * (bounce == 0 ? direct : limited(direct));
       }
-      const Vec3 d = cosine_direction(at.normal, random.point(sample, first + 2));
-      cosine = dot(at.normal, d);
-      ray = {start_above(at), 0, d, far_away};
+      const Vec3 d = cosine_direction(surface.normal, random.point(sample, first + 2));
+      cosine = dot(surface.normal, d);
+      ray = {start_above(surface), 0, d, far_away};
     }
     sum.r += light.x;
     sum.g += light.y;

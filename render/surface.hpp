@@ -33,7 +33,9 @@ HEAPWOOD_INLINE float surface_offset(const Corners& t, float distance) {
   const Vec3 corner = max(max(max(t.a, -t.a), max(t.b, -t.b)), max(t.c, -t.c));
   return 2e-6f * (simt::max(corner.x, simt::max(corner.y, corner.z)) + distance);
 }
-HEAPWOOD_INLINE Vec3 start_above(const Surface& at) { return at.position + at.normal * at.offset; }
+HEAPWOOD_INLINE Vec3 start_above(const Surface& surface) {
+  return surface.position + surface.normal * surface.offset;
+}
 
 HEAPWOOD_INLINE Vec3 geometric_normal(const Corners& t) {
   // Edges are scaled so that the squares of tiny and huge ones stay in range. The factors are

@@ -50,9 +50,9 @@ Mesh make_flat(const Request& request) {
 
 Mesh make_points(const Request& request) {
   Mesh mesh = soup(request, 1);
-  const Vec3 place = {0.25f, -0.5f, 0.125f};
+  const Vec3 point = {0.25f, -0.5f, 0.125f};
   for (std::size_t i = 1; i < mesh.triangles.size(); i += 2) {
-    for (const std::uint32_t v : mesh.triangles[i].v) mesh.vertices[v] = place;
+    for (const std::uint32_t v : mesh.triangles[i].v) mesh.vertices[v] = point;
   }
   return mesh;
 }

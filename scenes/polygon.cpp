@@ -189,7 +189,7 @@ void Triangulator::queue_all() {
 }
 
 void Triangulator::queue(std::uint32_t corner) {
-  corners_[corner].place = queue_.size();
+  corners_[corner].last_entry = queue_.size();
   queue_.push_back(corner);
 }
 
@@ -282,7 +282,7 @@ Triangulator::Outcome Triangulator::clip_ears() {
       // avoids fans of slivers. A corner that is not an ear cannot become one until a neighbour is
       // clipped.
       const std::uint32_t corner = queue_[index];
-      const bool is_last_entry = corners_[corner].place == index++;
+      const bool is_last_entry = corners_[corner].last_entry == index++;
       if (corners_[corner].is_clipped || !is_last_entry || !is_ear(corner, Rule::strict)) continue;
       clip(corner);
       has_clipped = true;

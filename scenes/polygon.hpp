@@ -55,7 +55,7 @@ class Triangulator {
 
   struct Corner {
     std::uint32_t previous, next;
-    std::size_t place = 0;  // position of its last entry in the queue
+    std::size_t last_entry = 0;  // position of its last entry in the queue
     bool is_clipped = false;
     bool is_blocker = false;  // not convex, so it may lie in an ear's triangle
   };
@@ -91,9 +91,9 @@ class Faces {
   // Call add_corner() per corner of a face, then end_face(). Faces of fewer than 3 corners are
   // skipped.
   void add_corner(std::uint32_t vertex, std::uint32_t uv = 0) {
-    const unsigned place = corners_ < 2 ? static_cast<unsigned>(corners_) : 2;
-    pending_.v[place] = vertex;
-    pending_uv_.v[place] = uv;
+    const unsigned corner = corners_ < 2 ? static_cast<unsigned>(corners_) : 2;
+    pending_.v[corner] = vertex;
+    pending_uv_.v[corner] = uv;
     if (++corners_ < 3) return;
     triangles_.push_back(pending_);
     pending_.v[1] = vertex;

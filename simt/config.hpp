@@ -7,7 +7,8 @@
 
 #if __cplusplus < 201703L
 #error "heapwood: compile with -std=c++17 or later"
-// A second message is avoided by a missing file: g++ stops at one, but continues after #error.
+// g++ continues after #error, with more messages; it stops at a missing file, whose name is the
+// message.
 #include <heapwood/compile_with_std_cxx17>
 #endif
 

@@ -48,7 +48,7 @@ struct Choice {
   std::string source;  // empty if none is chosen, because a trace was opened first
   bool moves = false;  // whether the scene moves
   const registry::RegisteredAllocator* allocator = nullptr;  // A
-  const registry::RegisteredAllocator* other = nullptr;      // B; nullptr: none
+  const registry::RegisteredAllocator* other = nullptr;      // allocator B; nullptr: none
   simt::DeviceInfo device;
   bench::BuildSettings settings;
   // Text fields as typed. If the pool's text is invalid, pool_problem says why; jobs use the last

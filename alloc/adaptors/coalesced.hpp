@@ -24,7 +24,7 @@ namespace heapwood::alloc {
 template <class Base>
 struct Coalesced : AdaptorTraits<Base> {
   static constexpr std::size_t largest_part = 1024;
-  static constexpr unsigned part_bits = 7;  // of a part's granules, its header included
+  static constexpr unsigned part_bits = 7;  // bits of a part's size in granules, header included
   static_assert(largest_part / granule + 1 < 1u << part_bits);
 
   Base base;

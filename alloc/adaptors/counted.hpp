@@ -37,7 +37,8 @@ struct SumLog {
   }
 };
 
-// Owned by the host, and must outlive the adaptor: counters and log in device memory.
+// The counters and the log of an adaptor, in device memory. The host owns them; they must outlive
+// the adaptor.
 class CountedMemory {
  public:
   CountedMemory(const simt::DeviceId& device, std::size_t pool_bytes)

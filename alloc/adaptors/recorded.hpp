@@ -19,7 +19,8 @@
 
 namespace heapwood::alloc {
 
-// Owned by the host, and must outlive the adaptor: counters and events in device memory.
+// The counters and events of an adaptor, in device memory. The host owns them; they must outlive
+// the adaptor.
 class RecordedMemory {
  public:
   RecordedMemory(const simt::DeviceId& device, std::size_t capacity)

@@ -156,7 +156,7 @@ class FlatterScatter {
     if (size_of(seen) != size && count_of(seen) == 0)
       return set_size(self(), page, seen, size, n < all ? n : all);
     if (size_of(seen) != size || count_of(seen) >= all) return 0;
-    // acquire: synchronizes with the thread that cleared the bit field.
+    // acquire: synchronizes with the thread that cleared the bitmap.
     seen = word.fetch_add(n, simt::acquire);
     std::uint32_t counted = 0;
     if (size_of(seen) == size && count_of(seen) < all)
@@ -182,7 +182,7 @@ class FlatterScatter {
     // Bits of the last word that belong to no chunk are set, as if used.
     if (all % 64 != 0)
       Word64(self->bits_of(page, words - 1)).store(~std::uint64_t{0} << all % 64, simt::relaxed);
-    // release: publishes the bit field.
+    // release: publishes the bitmap.
     word.fetch_sub(locked, simt::release);
     return n;
   }

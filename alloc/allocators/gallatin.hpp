@@ -116,7 +116,7 @@ class Gallatin {
         segments_.state(static_cast<std::uint32_t>(offset >> segment_shift_)).load(simt::relaxed));
     const auto block = static_cast<std::uint32_t>(offset >> unit_shift()) & (~0u << block_class(k));
     const LaneGroup<Thread> group(thread, thread.together(freed() + block));
-    group.sync();  // Orders these lanes' accesses to their slices before the release.
+    group.sync();  // orders these lanes' accesses to their slices before the release
     if (group.rank() == 0) count_freed(self(), thread, block, group.size());
   }
 

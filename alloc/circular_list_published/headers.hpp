@@ -5,9 +5,9 @@
 // and for a free chunk the grace period after which it may be handed out (grace.hpp).
 //
 // Differs from the paper: a header occupies the last 8 bytes of a unit, so a fused one has 64 bits
-// instead of 32; besides free and used there are two states. busy = locked by a walker that may
-// unlock it, or being freed: a walker that meets a large enough one must look again before it
-// refuses. dead = merged with the chunk before it: its link remains valid until all walkers have
+// instead of 32; besides free and used there are two states. busy = locked by a search that may
+// unlock it, or being freed: another search that meets a large enough one must look again before it
+// refuses. dead = merged with the chunk before it: its link remains valid until all searches have
 // left. Only the owner of a chunk stores to a header that is not free. All other threads only
 // exchange a free state for a busy one.
 #pragma once

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT
-// The circular lists as published (RegEff sections 5.2 to 5.4, algorithm 3). A request walks from
-// the offset of its multiprocessor to the first free chunk that is large enough. It locks each free
-// chunk on its way and unlocks those that are too small. The chunk is split if it has at least
-// twice the units (MAX_FRAG), and the offset moves behind the block. A free merges the next chunk
-// if that is free, and then moves the offset behind it.
+// The circular lists as published (RegEff sections 5.2 to 5.4, algorithm 3). A request searches
+// from the offset of its multiprocessor for the first free chunk that is large enough. It locks
+// each free chunk on its way and unlocks those that are too small. The chunk is split if it has at
+// least twice the units (MAX_FRAG), and the offset moves behind the block. A free merges the next
+// chunk if that is free, and then moves the offset behind it.
 //
 // Differs from the paper, so that every block has one owner and every call ends:
-//   - memory of a merged chunk is handed out only after the walkers that may still read the header
-//     in its middle have left (grace.hpp);
-//   - exhaustion is exact. A walk that has found nothing makes one lap that locks only chunks that
-//     are large enough, and returns nullptr if no large enough chunk was free or busy in that lap;
-//   - blocks are aligned to 16 bytes: a header takes 8 bytes of a unit of 16;
-//   - each offset has its own 32-byte sector.
+// - memory of a merged chunk is handed out only after the searches that may still read the header
+//   in its middle have left (grace.hpp);
+// - exhaustion is exact. A search that has found nothing makes one lap that locks only chunks that
+//   are large enough, and returns nullptr if no large enough chunk was free or busy in that lap;
+// - blocks are aligned to 16 bytes: a header takes 8 bytes of a unit of 16;
+// - each offset has its own 32-byte sector.
 //
 // Template parameters switch to what the paper mentions but does not use (Links::both: a free also
 // merges the previous chunk), and to the first two steps towards the redesigned lists
-// (circular_list/circular_list.hpp): headers in a table, and walks that continue at a chunk of the
-// pre-split drawn by hash.
+// (circular_list/circular_list.hpp): headers in a table, and searches that continue at a random
+// chunk of the pre-split.
 //
 // Limits: the largest request is the largest chunk; no thread merges chunks for a request. 64 GiB
 // of a larger pool are used. A request that finds nothing visits every chunk twice.

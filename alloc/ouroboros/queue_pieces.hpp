@@ -165,7 +165,7 @@ class QueuePieces {
   // The semaphore only counts slots; the pieces themselves are handed over where they are attached.
   using FreeSlots = BasicBulkSemaphore<false>;
 
-  // Adds a piece that the caller has promised; the caller keeps n slots of it.
+  // Adds a piece that the caller has announced to the semaphore; the caller keeps n of its slots.
   template <class Thread>
   static HEAPWOOD_OUTLINE bool add_piece(const Derived* self, const Chunks* chunks, Thread thread,
                                          std::uint32_t q, std::uint32_t n) {

@@ -241,7 +241,7 @@ class Buddy {
   }
 
   // A thread that can hide a block of 2^k pages announces this at the block's level or above. While
-  // no thread is inside, counts only grow: an unchanged sum means unchanged counts.
+  // no thread has announced anything, counts only grow: an unchanged sum means unchanged counts.
   HEAPWOOD_INLINE std::uint64_t motion_sum(unsigned k) const {
     std::uint64_t sum = 0;
     HEAPWOOD_ROLLED

@@ -149,9 +149,8 @@ Cell times(const std::optional<double>& slow, const std::optional<double>& fast)
 Table host_latency_table(const HostBench& bench, const std::vector<HostBenchRow>& rows, bool cold) {
   Table table;
   table.title =
-      cold ? fmt::format(
-                 "{}: {} requests and frees, max {} live blocks; microseconds, new allocator",
-                 bench.trace_name, count_text(bench.trace.ops.size()), bench.trace.slots)
+      cold ? fmt::format("{}: {} requests and frees, max {} live blocks; first pass, microseconds",
+                         bench.trace_name, count_text(bench.trace.ops.size()), bench.trace.slots)
            : "Further passes with the same allocators";
   const HostBenchRow* base = baseline(rows);
   table.columns = columns_of(

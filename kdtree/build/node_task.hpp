@@ -11,8 +11,8 @@
 
 namespace heapwood::kdtree {
 
-// Splits of nodes with at most max_uncounted_refs refs do not count towards the allowance: nearly
-// all nodes are that small, so counting would be slow. SAH cost and depth limit them.
+// Splits of nodes with at most max_uncounted_refs refs do not reduce the allowance, because nearly
+// all nodes are that small and counting them would be slow. SAH cost and depth limit their refs.
 inline constexpr std::uint32_t max_uncounted_refs = 32;
 // The root's allowance: the refs that counted splits may make of each triangle. It is smaller in
 // small scenes, where more of the splits are not counted. Trees have at most 16 refs per triangle

@@ -29,11 +29,11 @@ namespace heapwood::python {
 using WatertightTree = kdtree::TreeView<kdtree::WatertightIntersection>;
 
 // A position in the order of a ray's hits.
-struct HitPlace {
+struct HitPosition {
   float t = -1;  // negative: before all hits
   std::uint32_t triangle = 0;
 
-  HEAPWOOD_INLINE bool operator<(const HitPlace& other) const {
+  HEAPWOOD_INLINE bool operator<(const HitPosition& other) const {
     return t < other.t || (t == other.t && triangle < other.triangle);
   }
 };
@@ -49,7 +49,7 @@ struct HitSearch {
     return scene_length / simt::max(simt::max(std::fabs(d.x), std::fabs(d.y)), std::fabs(d.z));
   }
   // The position at which the search for the hit after this one begins.
-  HEAPWOOD_INLINE HitPlace end_of(const HitPlace& hit, float length) const {
+  HEAPWOOD_INLINE HitPosition end_of(const HitPosition& hit, float length) const {
     if (!unique) return hit;
     return {hit.t + simt::max(hit.t * 0x1p-21f, length * 0x1p-20f), kdtree::no_triangle};
   }
@@ -65,7 +65,7 @@ class NextHitTest : public kdtree::WatertightIntersection {
  public:
   // Rejects hits up to and including `after`.
   HEAPWOOD_INLINE NextHitTest(const WatertightTree& tree, const kdtree::Ray& ray,
-                              const HitPlace& after, float slack)
+                              const HitPosition& after, float slack)
       : WatertightIntersection(ray),
         records_(tree.records),
         ids_(tree.ids),
@@ -78,21 +78,21 @@ class NextHitTest : public kdtree::WatertightIntersection {
     // Includes hits at the bound itself: of hits at one distance the triangle decides.
     if (!WatertightIntersection::test(record, ray, lower, HUGE_VALF, h)) return false;
     if (!(h <= upper && h < ray.tmax)) return false;
-    const HitPlace hit{h, ids_[record - records_]};
+    const HitPosition hit{h, ids_[record - records_]};
     if (!(after_ < hit && hit < best_)) return false;
     best_ = hit;
     t = h + (h * max_error + slack_);
     return true;
   }
-  HEAPWOOD_INLINE HitPlace best() const { return best_; }
+  HEAPWOOD_INLINE HitPosition best() const { return best_; }
 
  private:
   const Record* records_;
   const std::uint32_t* ids_;
-  HitPlace after_;
+  HitPosition after_;
   float slack_;
   // The nearest hit found so far. Mutable, because a traversal has a constant test.
-  mutable HitPlace best_{HUGE_VALF, kdtree::no_triangle};
+  mutable HitPosition best_{HUGE_VALF, kdtree::no_triangle};
 };
 
 // For CPU threads: collects the hits of one search, the nearest `capacity` of them.
@@ -103,17 +103,17 @@ class HitCollector : public kdtree::WatertightIntersection {
     std::uint32_t triangle;
     const Record* record;
 
-    HitPlace place() const { return {t, triangle}; }
+    HitPosition position() const { return {t, triangle}; }
   };
 
-  HitCollector(const WatertightTree& tree, const kdtree::Ray& ray, const HitPlace& after)
+  HitCollector(const WatertightTree& tree, const kdtree::Ray& ray, const HitPosition& after)
       : WatertightIntersection(ray), records_(tree.records), ids_(tree.ids), after_(after) {}
 
   // Returns false, so that the search continues to the end of the ray.
   bool test(const Record* record, const kdtree::Ray& ray, float lower, float, float&) const {
     float h;
     if (!WatertightIntersection::test(record, ray, lower, ray.tmax, h)) return false;
-    const HitPlace hit{h, ids_[record - records_]};
+    const HitPosition hit{h, ids_[record - records_]};
     if (!(after_ < hit && hit < end_)) return false;
     if (size_ == capacity) drop_far_half();
     if (hit < end_) entries_[size_++] = {h, hit.triangle, record};
@@ -131,8 +131,8 @@ class HitCollector : public kdtree::WatertightIntersection {
   static constexpr std::size_t capacity = 256;
 
   void sort() const {
-    const auto before = [](const Entry& a, const Entry& b) { return a.place() < b.place(); };
-    const auto same = [](const Entry& a, const Entry& b) { return !(a.place() < b.place()); };
+    const auto before = [](const Entry& a, const Entry& b) { return a.position() < b.position(); };
+    const auto same = [](const Entry& a, const Entry& b) { return !(a.position() < b.position()); };
     std::sort(entries_, entries_ + size_, before);
     size_ = static_cast<std::size_t>(std::unique(entries_, entries_ + size_, same) - entries_);
   }
@@ -140,14 +140,14 @@ class HitCollector : public kdtree::WatertightIntersection {
     sort();
     if (size_ <= capacity / 2) return;
     size_ = capacity / 2;
-    end_ = entries_[size_].place();
+    end_ = entries_[size_].position();
   }
 
   const Record* records_;
   const std::uint32_t* ids_;
-  HitPlace after_;
+  HitPosition after_;
   // Mutable, because a traversal has a constant test.
-  mutable HitPlace end_{HUGE_VALF, 0};
+  mutable HitPosition end_{HUGE_VALF, 0};
   mutable std::size_t size_ = 0;
   mutable Entry entries_[capacity];
 };
@@ -157,7 +157,7 @@ template <bool on_gpu, class Visit>
 HEAPWOOD_INLINE void for_each_hit(const WatertightTree& tree, kdtree::Ray ray,
                                   const HitSearch& search, Visit visit) {
   const float tmin = ray.tmin, length = search.length(ray), slack = length * max_error;
-  HitPlace after;
+  HitPosition after;
   kdtree::NoCounters none;
   for (;;) {
     if constexpr (on_gpu) {
@@ -171,11 +171,11 @@ HEAPWOOD_INLINE void for_each_hit(const WatertightTree& tree, kdtree::Ray ray,
       float t;
       kdtree::detail::traverse<false>(tree, collector, ray, t, none);
       for (const HitCollector::Entry& entry : collector.sorted()) {
-        if (!(after < entry.place())) continue;
+        if (!(after < entry.position())) continue;
         kdtree::Hit hit{entry.t, 0, 0, entry.triangle};
         collector.coordinates(entry.record, ray, hit.t, hit.u, hit.v);
         if (!visit(hit)) return;
-        after = search.end_of(entry.place(), length);
+        after = search.end_of(entry.position(), length);
       }
       if (collector.is_complete()) return;
     }

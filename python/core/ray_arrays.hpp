@@ -128,9 +128,9 @@ inline const FloatPair* pairs_of(const RayArrays& rays) {
 
 // The unit normal by the order of the corners. Computed in double precision, in which products of
 // tiny and huge edges stay in range.
-HEAPWOOD_INLINE Vec3 unit_normal(const Vec3* vertices, const Triangle& at) {
-  const Vec3d a = to_double(vertices[at.v[0]]), b = to_double(vertices[at.v[1]]) - a,
-              c = to_double(vertices[at.v[2]]) - a;
+HEAPWOOD_INLINE Vec3 unit_normal(const Vec3* vertices, const Triangle& triangle) {
+  const Vec3d a = to_double(vertices[triangle.v[0]]), b = to_double(vertices[triangle.v[1]]) - a,
+              c = to_double(vertices[triangle.v[2]]) - a;
   const double x = b.y * c.z - b.z * c.y, y = b.z * c.x - b.x * c.z, z = b.x * c.y - b.y * c.x;
   const double scale = 1 / std::sqrt(x * x + y * y + z * z);
   return to_float({x * scale, y * scale, z * scale});

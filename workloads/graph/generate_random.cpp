@@ -205,12 +205,12 @@ GraphInput generate_rgg(const GraphRequest& request) {
     for (std::uint64_t x = 0; x <= last; ++x) {
       const std::uint64_t left = x - (x > 0), right = x + (x < last);
       for (std::uint32_t p = cells.begin(x, y); p < cells.end(x, y); ++p) {
-        const Point at = cells.at(p);
+        const Point from = cells.at(p);
         // Adjacent cells of a row have consecutive points, so destinations are in order.
         for (std::uint64_t row = top; row <= bottom; ++row) {
           const std::uint32_t end = cells.end(right, row);
           for (std::uint32_t q = cells.begin(left, row); q < end; ++q) {
-            if (q != p && squared_distance(at, cells.at(q)) <= squared_radius) rows.add(q);
+            if (q != p && squared_distance(from, cells.at(q)) <= squared_radius) rows.add(q);
           }
         }
         rows.end_row();
