@@ -49,7 +49,7 @@ if(HEAPWOOD_CUDA)
     add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:-std=c++20>)
   endif()
   add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>)
-  # Kernels that contain allocators repeat each other: they shrink to a sixth.
+  # Compressed, the kernels, which resemble each other, have a sixth of the size.
   if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13.0)
     add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:--compress-mode=size>)
   endif()
@@ -60,7 +60,7 @@ if(HEAPWOOD_CUDA)
     add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>
                         $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall>)
   endif()
-  # For kernels that are not timed: nvcc compiles them quickly instead of well.
+  # The option for kernels that are not timed: nvcc compiles them quickly and optimizes little.
   set(HEAPWOOD_UNTIMED "")
   if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13.0)
     set(HEAPWOOD_UNTIMED --Ofast-compile=max)

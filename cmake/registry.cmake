@@ -141,7 +141,7 @@ function(heapwood_instances file prefix)
   endif()
   if(NOT TARGET ${library})
     add_library(${library} OBJECT ${sources})
-    # The headers that allocators share are most of the compile time.
+    # Unity sources, because most of the compile time is in headers that the allocators share.
     set_target_properties(${library} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 5)
     target_link_libraries(${library} PUBLIC heapwood_kdtree heapwood_workloads)
     # Without fused multiply-add: split decisions, and so the tree, must not depend on the device.

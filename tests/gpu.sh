@@ -102,7 +102,7 @@ sanitize_allocator() { # TOOL ID both|stress
   fi
 }
 # stops_in_time SECONDS COMMAND...: the command, with SECONDS in place of {}, stops at this limit, at
-# most 2 s late. Starting and reading the input is what it takes with a limit of 1 ms.
+# most 2 s late. The time to start and to read the input is measured with a limit of 1 ms.
 stops_in_time() {
   in_time "$@" && grep -qaE 'time limit|not finished after' "$logs/limited.log"
 }

@@ -113,8 +113,7 @@ std::vector<std::string> animate_method_lines(const std::vector<AnimateRow>& row
   lines.push_back(fmt::format(
       "method: medians over frames; each frame is measured with all allocators in turn, after a "
       "warm-up; its mesh is made before; upload: vertices that moved, from page-locked memory; "
-      "reset: pool, "
-      "queue and launch; build: the kernel; records: triangles as rays read them; {}",
+      "reset: pool, queue and launch; build: the kernel; records: triangles as rays read them; {}",
       traced));
   const auto has_hash = [](const AnimateRow& row) {
     return row.status == Status::ok && !row.hashes.empty();
