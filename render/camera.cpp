@@ -82,13 +82,13 @@ std::string text_of(float value, double origin) {
 
 std::array<double, 7> parse_numbers(const std::string& text) {
   std::array<double, 7> number;
-  const char* at = text.c_str();
+  const char* next = text.c_str();
   for (unsigned i = 0; i < 7; ++i) {
     char* end = nullptr;
-    number[i] = std::strtod(at, &end);
+    number[i] = std::strtod(next, &end);
     const char expected = i < 6 ? ',' : '\0';
-    if (end == at || *end != expected) {
-      const std::string problem = end == at          ? "cannot be read"
+    if (end == next || *end != expected) {
+      const std::string problem = end == next        ? "cannot be read"
                                   : *end == '\0'     ? "is the last, 7 are needed"
                                   : expected == '\0' ? "is not the last"
                                                      : "is not followed by a comma";
@@ -98,7 +98,7 @@ std::array<double, 7> parse_numbers(const std::string& text) {
     if (!(std::fabs(number[i]) <= std::numeric_limits<float>::max())) {
       throw Error(Exit::usage, "camera: all seven numbers must be finite");
     }
-    at = end + 1;
+    next = end + 1;
   }
   if (number[0] == number[3] && number[1] == number[4] && number[2] == number[5])
     throw Error(Exit::usage, same_point);

@@ -36,15 +36,15 @@ HEAPWOOD_INLINE Point2 environment_position(Vec3 d) {
   return {std::atan2(d.x, -d.z) * 0.159154943f + 0.5f,
           std::acos(simt::min(simt::max(d.y, -1.0f), 1.0f)) * 0.318309886f};
 }
-HEAPWOOD_INLINE Vec3 environment_direction(Point2 at) {
-  const float polar = 3.14159265f * at.y, around = 6.28318531f * (at.x - 0.5f);
+HEAPWOOD_INLINE Vec3 environment_direction(Point2 position) {
+  const float polar = 3.14159265f * position.y, around = 6.28318531f * (position.x - 0.5f);
   const float s = std::sin(polar);
   return {s * std::sin(around), std::cos(polar), -s * std::cos(around)};
 }
 
-HEAPWOOD_INLINE Vec3 radiance_at(const EnvironmentView& view, Point2 at) {
-  const float x = at.x * static_cast<float>(view.width) - 0.5f,
-              y = at.y * static_cast<float>(view.height) - 0.5f;
+HEAPWOOD_INLINE Vec3 radiance_at(const EnvironmentView& view, Point2 position) {
+  const float x = position.x * static_cast<float>(view.width) - 0.5f,
+              y = position.y * static_cast<float>(view.height) - 0.5f;
   const float left = std::floor(x), top = std::floor(y);
   const auto last = static_cast<float>(view.height - 1);
   // The texel left of the first one is the last one of the row. A NaN, from a triangle without a
@@ -95,14 +95,14 @@ struct EnvironmentLight {
 // The light of the environment for a ray of the scene that hits nothing.
 HEAPWOOD_INLINE EnvironmentLight environment_towards(const EnvironmentView& view, Vec3 direction) {
   const Vec3 d = to_environment(normalize(direction), view.up);
-  const Point2 at = environment_position(d);
+  const Point2 position = environment_position(d);
   const auto cell = [](float x, std::uint32_t count) {
     const float at_cell = x * static_cast<float>(count);
     const std::uint32_t i = at_cell > 0 ? static_cast<std::uint32_t>(at_cell) : 0;
     return i < count ? i : count - 1;
   };
-  return {direction, radiance_at(view, at),
-          environment_density(view, cell(at.y, view.rows), cell(at.x, view.columns),
+  return {direction, radiance_at(view, position),
+          environment_density(view, cell(position.y, view.rows), cell(position.x, view.columns),
                               std::sqrt(simt::max(0.0f, 1 - d.y * d.y)))};
 }
 
@@ -115,12 +115,12 @@ HEAPWOOD_INLINE EnvironmentLight sample_environment(const EnvironmentView& view,
   const std::uint32_t row = cell_at(view.cumulative_rows, view.rows, u.y);
   const float* const cells = view.cumulative_cells + std::size_t{row} * view.columns;
   const std::uint32_t column = cell_at(cells, view.columns, u.x);
-  const Point2 at{
+  const Point2 position{
       (static_cast<float>(column) + inside(cells, column, u.x)) / static_cast<float>(view.columns),
       (static_cast<float>(row) + inside(view.cumulative_rows, row, u.y)) /
           static_cast<float>(view.rows)};
-  const Vec3 d = environment_direction(at);
-  return {from_environment(d, view.up), radiance_at(view, at),
+  const Vec3 d = environment_direction(position);
+  return {from_environment(d, view.up), radiance_at(view, position),
           environment_density(view, row, column, std::sqrt(simt::max(0.0f, 1 - d.y * d.y)))};
 }
 

@@ -50,8 +50,8 @@ struct SrgbTable {
 Rgb8 encode(Vec3 c) { return {srgb(c.x), srgb(c.y), srgb(c.z)}; }
 
 Vec3 ramp(Mode mode, const Range& range, double v) {
-  const double at = range.high > range.low ? (v - range.low) / (range.high - range.low) : 0;
-  return colour_ramp(mode == Mode::depth ? 1 - at : at);  // near is bright
+  const double fraction = range.high > range.low ? (v - range.low) / (range.high - range.low) : 0;
+  return colour_ramp(mode == Mode::depth ? 1 - fraction : fraction);  // near is bright
 }
 
 // The colour of a pixel whose sums are over `samples` samples.
@@ -111,7 +111,7 @@ void draw_text(Image& image, int x, int y, std::string text, Rgb8 colour, unsign
                                         static_cast<int>(corners.size() * sizeof(Corner)));
   for (int i = 0; i < quads; ++i) {
     const Corner &low = corners[4 * i], &high = corners[4 * i + 2];
-    const auto scaled = [&](float at) { return static_cast<int>(at) * static_cast<int>(scale); };
+    const auto scaled = [&](float c) { return static_cast<int>(c) * static_cast<int>(scale); };
     shade_rectangle(image, x + scaled(low.x), y + scaled(low.y),
                     static_cast<unsigned>(scaled(high.x - low.x)),
                     static_cast<unsigned>(scaled(high.y - low.y)), colour, 1);

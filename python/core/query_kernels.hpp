@@ -194,10 +194,10 @@ struct QueryRays {
 
   HEAPWOOD_INLINE kdtree::Ray ray(std::size_t i) const {
     if (pairs == nullptr) return rays.ray(i);
-    const FloatPair* const at = pairs + 3 * i;
-    const FloatPair a = simt::load_constant(at), b = simt::load_constant(at + 1),
-                    c = simt::load_constant(at + 2);
-    if (i + prefetch_distance < count) simt::prefetch(at + 3 * prefetch_distance);
+    const FloatPair* const first = pairs + 3 * i;
+    const FloatPair a = simt::load_constant(first), b = simt::load_constant(first + 1),
+                    c = simt::load_constant(first + 2);
+    if (i + prefetch_distance < count) simt::prefetch(first + 3 * prefetch_distance);
     return rays.checked(i, Vec3{a.x, a.y, b.x} - to_float(rays.mesh_origin), {b.y, c.x, c.y});
   }
 };
@@ -319,16 +319,16 @@ struct ListKernel {
   template <class Warp>
   HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     for_rays(warp, in.count, [&](std::uint32_t i) {
-      std::int64_t at = splits[i];
+      std::int64_t entry = splits[i];
       const std::int64_t end = splits[i + 1];
-      if (at == end) return;
+      if (entry == end) return;
       for_each_hit<(Warp::width > 1)>(tree, in.ray(i), search, [&](const kdtree::Hit& hit) {
-        out.ray[at] = first_ray + i;
-        out.t[at] = hit.t;
-        out.triangle[at] = hit.triangle;
-        out.uv[2 * at] = hit.u;
-        out.uv[2 * at + 1] = hit.v;
-        return ++at < end;
+        out.ray[entry] = first_ray + i;
+        out.t[entry] = hit.t;
+        out.triangle[entry] = hit.triangle;
+        out.uv[2 * entry] = hit.u;
+        out.uv[2 * entry + 1] = hit.v;
+        return ++entry < end;
       });
     });
   }

@@ -58,15 +58,16 @@ void for_each_result(Hits& hits, F f) {
 
 HitArrays Staging::results(const HitArrays& wanted, std::size_t count) {
   HitArrays staged = wanted;
-  for_each_result(staged, [&]<class T>(T*& array, int at, std::size_t columns) {
-    array = static_cast<T*>(memory(results_[at], count * columns * sizeof(T)));
+  for_each_result(staged, [&]<class T>(T*& array, int number, std::size_t columns) {
+    array = static_cast<T*>(memory(results_[number], count * columns * sizeof(T)));
   });
   return staged;
 }
 
 void Staging::download(const HitArrays& to, std::size_t count) const {
-  for_each_result(to, [&](auto* array, int at, std::size_t columns) {
-    simt::device_download(device_, array, results_[at].data(), count * columns * sizeof(*array));
+  for_each_result(to, [&](auto* array, int number, std::size_t columns) {
+    simt::device_download(device_, array, results_[number].data(),
+                          count * columns * sizeof(*array));
   });
 }
 

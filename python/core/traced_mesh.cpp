@@ -449,7 +449,7 @@ void TracedMesh::list(
         // The positions at which this batch's entries begin in the results' arrays.
         const auto from = splits.begin() + static_cast<std::ptrdiff_t>(first);
         std::vector<std::int64_t> begins(from, from + static_cast<std::ptrdiff_t>(job.count) + 1);
-        for (std::int64_t& at : begins) at -= *from;
+        for (std::int64_t& begin : begins) begin -= *from;
         const auto entries = static_cast<std::size_t>(begins.back());
         if (entries == 0) return;
         const ListArrays wanted = out.from(static_cast<std::size_t>(*from));
