@@ -67,6 +67,20 @@ __global__ void call_per_thread(unsigned n, const F f) {
   if (i < n) f(i);
 }
 
+// A function of CUDA's driver as of CUDA 12.0, found at run time; nullptr if there is none.
+inline void* driver_function(const char* name) {
+  void* entry = nullptr;
+  cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
+#if CUDART_VERSION >= 12050
+  const cudaError_t status =
+      cudaGetDriverEntryPointByVersion(name, &entry, 12000, cudaEnableDefault, &found);
+#else
+  const cudaError_t status = cudaGetDriverEntryPoint(name, &entry, cudaEnableDefault, &found);
+#endif
+  if (status != cudaSuccess) cudaGetLastError();
+  return status == cudaSuccess && found == cudaDriverEntryPointSuccess ? entry : nullptr;
+}
+
 // Makes a GPU the current one until the end of the scope.
 class CurrentDevice {
  public:
@@ -119,16 +133,9 @@ class StreamDevice : public DeviceId {
   // Identifies the context of the device: another one after cudaDeviceReset().
   std::uint64_t context() const noexcept {
     const stream_detail::CurrentDevice current(index);
-    void* entry = nullptr;
-    cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
     cudaFree(nullptr);  // makes the context that of the calling thread
-#if CUDART_VERSION >= 12050
-    cudaGetDriverEntryPointByVersion("cuCtxGetId", &entry, 12000, cudaEnableDefault, &found);
-#else
-    cudaGetDriverEntryPoint("cuCtxGetId", &entry, cudaEnableDefault, &found);
-#endif
     unsigned long long id = 0;
-    if (found == cudaDriverEntryPointSuccess)
+    if (void* const entry = stream_detail::driver_function("cuCtxGetId"))
       reinterpret_cast<int (*)(void*, unsigned long long*)>(entry)(nullptr, &id);
     return id;
   }

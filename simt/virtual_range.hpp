@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A reserved range of device addresses into which physical memory is mapped piecewise: CUDA's
-// virtual memory management (cuMemAddressReserve, cuMemCreate, cuMemMap); mmap and mprotect on the
-// CPU.
+// An AddressRange (address_range.hpp) on a device that is chosen at run time.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +27,16 @@ class VirtualRange {
 
  protected:
   VirtualRange() = default;
+  template <class Range>
+  void describe(const Range& range) {
+    base_ = range.base();
+    bytes_ = range.bytes();
+    granularity_ = range.granularity();
+  }
+
+ private:
   std::byte* base_ = nullptr;
-  std::size_t bytes_ = 0, granularity_ = std::size_t{2} << 20;
+  std::size_t bytes_ = 0, granularity_ = 0;
 };
 
 // Rounds `bytes` up to the granularity. Throws Error{Exit::failed} if it cannot reserve addresses.

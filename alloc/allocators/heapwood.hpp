@@ -23,6 +23,7 @@
 #include "alloc/heapwood/private_arena.hpp"
 #include "alloc/heapwood/shared_pages.hpp"
 #if !defined(__CUDACC_RTC__)
+#include "alloc/heapwood/growth.hpp"
 #include "alloc/heapwood/layout.hpp"
 #endif
 
@@ -50,9 +51,17 @@ struct Heapwood {
     h.wait_ = options.wait_when_full;
     h.shared_ =
         arena::Layout::plan(pool, options.has_persistent_warps, options.spare_bytes_for_warps);
-    arena::Layout::initialize(pool, h.shared_, device);
+    const std::uint32_t all = h.shared_.pages.arenas.superblocks;
+    if (options.initial_bytes != 0) h.shared_ = growth(pool, options.initial_bytes).shared();
+    arena::Layout::initialize(pool, h.shared_, all, device);
     return h;
   }
+  // For heaps that grow: the pool in its initial size.
+  static arena::Growth growth(Pool pool, std::size_t initial_bytes) {
+    return {pool, arena::Layout::plan(pool, false, 0, initial_bytes), initial_bytes};
+  }
+  // After arena::Growth has changed the size of the pool.
+  void resize(const arena::SharedPages& shared) { shared_ = shared; }
   unsigned preferred_warps(unsigned max) const { return shared_.preferred_warps(max); }
   template <class Visitor>
   void walk(const HostView& host, Visitor visit) const {

@@ -76,7 +76,9 @@ class Arenas {
   HEAPWOOD_INLINE Word count(std::uint32_t a) const { return Word(counts[a]); }
   HEAPWOOD_INLINE Word superblock(std::uint32_t s) const { return Word(superblock_words[s]); }
   // Number of superblock words, padded to the width of one look by a search.
-  HEAPWOOD_INLINE std::uint32_t padded_superblocks() const { return (superblocks + 31) / 32 * 32; }
+  HEAPWOOD_INLINE static std::uint32_t padded(std::uint32_t superblocks) {
+    return (superblocks + 31) / 32 * 32;
+  }
   HEAPWOOD_INLINE std::uint32_t arenas_in(std::uint32_t s) const {
     return s + 1 < superblocks ? per_superblock : arenas - (superblocks - 1) * per_superblock;
   }

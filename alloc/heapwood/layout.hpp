@@ -24,8 +24,8 @@ namespace heapwood::alloc::arena {
 // of one, so that the first requests of a kernel are served without a search.
 struct InitialWords {
   SharedPages shared;
-  std::uint32_t padded_superblocks;
-  std::uint32_t opened;  // pages in slots
+  std::uint32_t table_superblocks;  // for which the tables have space
+  std::uint32_t opened;             // pages in slots
 
   // Pages that eight slots start with: 1, 1, 2, 4, and 8 pages of the classes of 1, 2, 4, 8, and 16
   // granules.
@@ -36,7 +36,7 @@ struct InitialWords {
     const Arenas& a = shared.pages.arenas;
     const std::uint32_t slots = 1u << shared.slot_shift;
     const bool is_free = i >= a.fresh_end && i < a.arenas && i - a.run_first >= a.reserve;
-    if (i < a.superblocks * Arenas::per_superblock)
+    if (i < table_superblocks * Arenas::per_superblock)
       a.counts[i] = i < opened ? PageWord(opened_class(i % opened_together), 0, 0).bits()
                     : is_free  ? 0
                                : body;
@@ -46,7 +46,7 @@ struct InitialWords {
     const std::uint32_t offset_in_runs =
         a.runs_begin_split() ? first - a.run_first : a.run_capacity;
     const bool is_split = first < opened || first < a.fresh_end || offset_in_runs < a.run_capacity;
-    if (i < padded_superblocks)
+    if (i < Arenas::padded(table_superblocks))
       a.superblock_words[i] = i >= a.superblocks ? body : is_split ? split : 0;
     if (i < slots) shared.refusals[i] = Refusals::none;
     if (i < slots * shared.classes) {
@@ -124,9 +124,10 @@ class Layout {
  public:
   static constexpr std::size_t smallest_pool = 4096;
 
-  // Chooses the arena size and lays out the tables.
+  // Chooses the arena size and lays out the tables. `initial_bytes`: of AllocatorOptions; the slots
+  // of a pool that grows are those of a smaller pool, because they hold memory.
   static SharedPages plan(Pool pool, bool has_persistent_warps = false,
-                          std::size_t spare_bytes_for_warps = 0) {
+                          std::size_t spare_bytes_for_warps = 0, std::size_t initial_bytes = 0) {
     SharedPages shared;
     Pages& pages = shared.pages;
     Arenas& a = pages.arenas;
@@ -150,7 +151,9 @@ class Layout {
       a.arenas = static_cast<std::uint32_t>(n);
       a.superblocks = (a.arenas + Arenas::per_superblock - 1) / Arenas::per_superblock;
       pages.has_runs = a.superblocks >= 64;
-      shared.slot_shift = simt::highest_bit(std::clamp<std::uint64_t>(n / 32, 1, max_slots));
+      const std::uint64_t small = std::max<std::uint64_t>(initial_bytes >> a.shift, n / 64);
+      shared.slot_shift = simt::highest_bit(std::clamp<std::uint64_t>(
+          (initial_bytes == 0 ? n : std::min(small, n)) / 32, 1, max_slots));
       if (const std::size_t bytes = lay_out(pool, shared);
           bytes + (std::size_t{a.arenas} << a.shift) > pool.bytes)
         continue;
@@ -159,20 +162,41 @@ class Layout {
     }
   }
 
+  // Bytes of the marks of the first superblocks, and of the words that a search reads beyond them.
+  static std::size_t mark_bytes(const SharedPages& shared, std::uint32_t superblocks) {
+    return ((std::size_t{superblocks} * Arenas::per_superblock << shared.pages.word_shift) +
+            SingleLane::mask_width) *
+           sizeof(std::uint32_t);
+  }
+  // For results of Growth (growth.hpp).
+  static std::uint32_t* result(Pool pool) { return word(pool, head_bytes + line + 24); }
+
+  // Uses the first superblocks of a pool without persistent warps, of those that plan() has found.
+  static void use_part(SharedPages& shared, std::uint32_t superblocks) {
+    Arenas& a = shared.pages.arenas;
+    a.arenas = std::min(superblocks * Arenas::per_superblock, a.arenas);
+    a.superblocks = superblocks;
+    plan_runs(shared, false, 0);
+  }
+
+  // `table_superblocks`: those that plan() has found.
   template <class Device>
-  static void initialize(Pool pool, const SharedPages& shared, const Device& device) {
+  static void initialize(Pool pool, const SharedPages& shared, std::uint32_t table_superblocks,
+                         const Device& device) {
     const Arenas& a = shared.pages.arenas;
     auto* const marks = reinterpret_cast<std::byte*>(shared.pages.marks);
     auto* const refusals = reinterpret_cast<std::byte*>(shared.refusals);
     simt::device_fill(device.id(), pool.base, 0, static_cast<std::size_t>(refusals - pool.base));
-    simt::device_fill(device.id(), marks, 0, static_cast<std::size_t>(a.memory - marks));
+    simt::device_fill(
+        device.id(), marks, 0,
+        std::min(mark_bytes(shared, a.superblocks), static_cast<std::size_t>(a.memory - marks)));
     simt::device_upload(device.id(), pool.base, &shared, sizeof(shared));
     const std::uint32_t opened = opened_pages(shared, device.multiprocessors());
     simt::device_upload(device.id(), a.high_water, &opened, sizeof(opened));
     const std::size_t slot_words = std::max<std::size_t>(shared.classes, 1) << shared.slot_shift;
-    device.for_each(
-        std::max(slot_words, std::size_t{a.padded_superblocks()} * Arenas::per_superblock),
-        InitialWords{shared, a.padded_superblocks(), opened});
+    device.for_each(std::max(slot_words, std::size_t{Arenas::padded(table_superblocks)} *
+                                             Arenas::per_superblock),
+                    InitialWords{shared, table_superblocks, opened});
   }
 
   // Visits the regions of the pool in order of offset. Each free block is a region of its own,
@@ -299,13 +323,10 @@ class Layout {
     shared.slots = long_word(pool, table(slots * shared.classes * 2 * sizeof(std::uint64_t)));
     shared.newest = word(pool, table(slots * shared.classes * sizeof(std::uint32_t)));
     shared.previous = word(pool, table(has_pages ? a.arenas * sizeof(std::uint32_t) : 0));
-    a.superblock_words = word(pool, table(a.padded_superblocks() * sizeof(std::uint32_t), line));
+    a.superblock_words =
+        word(pool, table(Arenas::padded(a.superblocks) * sizeof(std::uint32_t), line));
     a.counts = word(pool, table(a.superblocks * line, line));
-    // A search reads 8 words at a time.
-    const std::size_t mark_words =
-        (std::size_t{a.superblocks} * Arenas::per_superblock << pages.word_shift) +
-        SingleLane::mask_width;
-    pages.marks = word(pool, table(has_pages ? mark_words * sizeof(std::uint32_t) : 0, line));
+    pages.marks = word(pool, table(has_pages ? mark_bytes(shared, a.superblocks) : 0, line));
     const std::size_t arenas = table(0, 256);
     a.memory = pool.base + arenas;
     a.high_water = word(pool, head_bytes);

@@ -4,6 +4,8 @@
 //   heapwood::heap heap(1ull << 30);                   // owns 1 GiB of the current GPU's memory
 //   kernel<<<blocks, threads>>>(heap.handle());
 //   heap.stats(); heap.report_leaks(); heap.reset();
+//   heapwood::heap growing(heapwood::heap_size{64 << 20, 8ull << 30});   // 64 MiB, at most 8 GiB
+//   growing.make_room(bytes);                         // between kernels
 //
 // On the device, in any kernel, from any subset of a warp's threads:
 //
@@ -33,6 +35,7 @@
 
 #include "alloc/allocators/heapwood.hpp"
 #include "heapwood/full_report.hpp"
+#include "heapwood/growing_memory.hpp"
 #include "heapwood/heap_handle.hpp"
 #include "simt/stream_device.hpp"
 
@@ -40,7 +43,7 @@ namespace heapwood {
 
 // Statistics of a heap, for the host.
 struct heap_stats {
-  std::size_t bytes = 0;        // size of the pool: used + free + held + metadata
+  std::size_t bytes = 0;        // that have memory: used + free + held + metadata
   std::size_t max_request = 0;  // larger requests are never served, not even by an empty heap
 
   // Refused requests since the heap was created or reset, and the size of the first of them, which
@@ -120,6 +123,17 @@ class basic_heap {
         pool_{memory_.data() + state_bytes, round_down(bytes)} {
     initialize(stream);
   }
+  // Reserves size.max bytes of the current device's addresses and maps memory for the tables and
+  // size.initial bytes of blocks. make_room() maps more.
+  explicit basic_heap(heap_size size, stream_handle stream = {}, heap_options options = {})
+      : device_(simt::StreamDevice::current()),
+        options_(options),
+        growing_(std::make_unique<Growing>(device_, size, state_bytes)),
+        pool_(growing_->pool()) {
+    options_.allocator.initial_bytes = growing_->initial_bytes();
+    initialize(stream);
+    max_request_ = growing_->max_request();
+  }
 #if defined(__cpp_lib_span)
   // Uses memory of the current device that outlives the heap. Of it, 256 bytes are for the heap's
   // state and up to 510 for alignment to 256 bytes; the rest is the pool.
@@ -171,6 +185,34 @@ class basic_heap {
     lay_out(device);
   }
 
+  // For a heap that grows, between kernels: maps memory until there is room for blocks of `bytes`
+  // bytes in all, in arenas without a block, and for the pages that wait in the allocator's slots
+  // (at most as much again). Blocks and handles stay valid. False if that exceeds the heap's largest
+  // size or the device's memory. Other heaps return whether they have that much. Waits for the
+  // device.
+  bool make_room(std::size_t bytes, stream_handle stream = {}) {
+    device_.synchronize_device();
+    if constexpr (detail::can_grow<A>) {
+      if (growing_ != nullptr) {
+        const bool fits = growing_->make_room(bytes, simt::StreamDevice(device_.index, stream));
+        allocator_.resize(growing_->shared());
+        return fits;
+      }
+    }
+    return stats().free >= bytes;
+  }
+  // For a heap that grows, between kernels: gives back memory behind the last block in use, but not
+  // the initial memory. Waits for the device.
+  void shrink(stream_handle stream = {}) {
+    device_.synchronize_device();
+    if constexpr (detail::can_grow<A>) {
+      if (growing_ != nullptr) {
+        growing_->shrink(simt::StreamDevice(device_.index, stream));
+        allocator_.resize(growing_->shared());
+      }
+    }
+  }
+
   // Waits for the device and reads the state of the pool. After a fault in a kernel it throws
   // Error; if heap_options::report_full is set, the message says whether the heap was full.
   heap_stats stats() const {
@@ -178,12 +220,18 @@ class basic_heap {
     stats.has_regions = A::traits.in_pool;
     if (pool_.base == nullptr) return stats;
     const detail::HeapState counts = read_counts();
-    stats.bytes = pool_.bytes;
     stats.max_request = max_request_;
     stats.full = counts.full;
     stats.too_large = counts.too_large;
     stats.first_refused_bytes = counts.first_refused;
     allocator_.walk(alloc::HostView(device_), [&](const alloc::Region& r) { stats.add(r); });
+    stats.bytes = pool_.bytes;
+    if constexpr (detail::can_grow<A>) {
+      if (growing_ != nullptr) {
+        stats.metadata -= growing_->bytes_without_memory();
+        stats.bytes -= growing_->bytes_without_memory();
+      }
+    }
     return stats;
   }
 
@@ -199,6 +247,7 @@ class basic_heap {
     return now.used;
   }
 
+  // Of the pool; of a heap that grows, the largest size.
   std::size_t bytes() const { return pool_.bytes; }
   // Larger requests are never served, not even by an empty heap. If blocks lie outside the pool
   // (CudaMalloc), this is the pool's size, and the allocator serves a little less.
@@ -209,6 +258,8 @@ class basic_heap {
   const A& allocator() const { return allocator_; }
 
  private:
+  struct Fixed {};
+  using Growing = std::conditional_t<detail::can_grow<A>, detail::GrowingMemory<A>, Fixed>;
   static constexpr std::size_t unit = 256, state_bytes = 256;
   static_assert(sizeof(detail::HeapState) <= state_bytes);
 
@@ -246,11 +297,18 @@ class basic_heap {
   void lay_out(const simt::StreamDevice& device) {
     simt::device_fill(device, counts(), 0, sizeof(detail::HeapState));
     allocator_ = A::create(pool_, options_.allocator, device);
+    if constexpr (detail::can_grow<A>) {
+      if (growing_ != nullptr) {
+        growing_->restore(device);
+        allocator_.resize(growing_->shared());
+      }
+    }
   }
   void swap(basic_heap& other) noexcept {
     std::swap(device_, other.device_);
     std::swap(options_, other.options_);
     std::swap(memory_, other.memory_);
+    std::swap(growing_, other.growing_);
     std::swap(report_, other.report_);
     std::swap(pool_, other.pool_);
     std::swap(allocator_, other.allocator_);
@@ -259,7 +317,8 @@ class basic_heap {
 
   simt::StreamDevice device_{0};
   heap_options options_{};
-  simt::StreamMemory memory_;  // empty if the memory is the user's
+  simt::StreamMemory memory_;         // empty if the memory is the user's
+  std::unique_ptr<Growing> growing_;  // empty if the size is fixed
   std::unique_ptr<detail::FullReport> report_;
   alloc::Pool pool_{};
   A allocator_{};
