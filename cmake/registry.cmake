@@ -4,6 +4,8 @@
 #                do; others are called through function pointers (alloc/erased.hpp), which compiles
 #                in a tenth of the time
 #   cpu          not in GPU builds
+#   device_heap  blocks come from CUDA's heap, whose size is fixed when a kernel that calls it is
+#                loaded: the kernels that record builds are this allocator's own
 #   published    only with HEAPWOOD_PUBLISHED
 # Each line becomes a few translation units per kind of device (registry/*.in), compiled once for
 # all registries that contain it.
@@ -91,6 +93,23 @@ function(heapwood_batches prefix suffix variable)
   set(${variable} "${sources}" PARENT_SCOPE)
 endfunction()
 
+# heapwood_recorded(SOURCE TYPES...): writes a .cu file that records builds with these allocators, of
+# which heapwood_registry_types() has set path_TYPE.
+function(heapwood_recorded source)
+  set(includes "")
+  set(functions "")
+  foreach(type IN LISTS ARGN)
+    string(APPEND includes "#include \"${path_${type}}\"\n")
+    string(APPEND functions
+           "kdtree::RecordedRun build_recorded_${type}(kdtree::Workspace& workspace,\n"
+           "    const kdtree::BuildOptions& options, std::size_t capacity) {\n"
+           "  return build_recorded<alloc::${type}>(workspace, options, capacity);\n}\n")
+  endforeach()
+  list(TRANSFORM ARGN PREPEND "alloc::" OUTPUT_VARIABLE types)
+  list(JOIN types ", " types)
+  configure_file(${heapwood_SOURCE_DIR}/registry/recorded.in ${source} @ONLY)
+endfunction()
+
 # heapwood_instances(FILE PREFIX): creates the object library of FILE's lines. Sets PREFIX_library
 # to its name, PREFIX_declarations and PREFIX_entries to the lines of a registry's table.
 function(heapwood_instances file prefix)
@@ -100,6 +119,8 @@ function(heapwood_instances file prefix)
   set(generated ${heapwood_BINARY_DIR}/generated/${library})
   set(sources "")
   set(on_gpus "")
+  set(in_pool "")
+  set(recorded "")
   set(declarations "")
   set(entries "")
   heapwood_registry_types(${file} types)
@@ -124,9 +145,13 @@ function(heapwood_instances file prefix)
     if(HEAPWOOD_CUDA AND NOT "cpu" IN_LIST words_${type})
       configure_file(${heapwood_SOURCE_DIR}/registry/instance.in ${generated}/${type}_instance.hpp
                      @ONLY)
-      configure_file(${heapwood_SOURCE_DIR}/registry/recorded.in ${generated}/${type}_recorded.hpp
-                     @ONLY)
       list(APPEND on_gpus ${type})
+      if("device_heap" IN_LIST words_${type})
+        heapwood_recorded(${generated}/recorded_${type}.cu ${type})
+        list(APPEND recorded ${generated}/recorded_${type}.cu)
+      else()
+        list(APPEND in_pool ${type})
+      endif()
       string(APPEND declarations "extern const CompiledAllocator compiled_${type}_Cuda;\n")
       set(cuda_compiled "&compiled_${type}_Cuda")
     endif()
@@ -134,7 +159,10 @@ function(heapwood_instances file prefix)
                           "&compiled_${type}_Cpu, ${cuda_compiled}},\n")
   endforeach()
   heapwood_batches(${generated}/ instance instances ${on_gpus})
-  heapwood_batches(${generated}/recorded_ recorded recorded ${on_gpus})
+  if(in_pool)
+    heapwood_recorded(${generated}/recorded.cu ${in_pool})
+    list(APPEND recorded ${generated}/recorded.cu)
+  endif()
   list(APPEND sources ${instances} ${recorded})
   if(HEAPWOOD_CUDA)
     set_source_files_properties(${recorded} PROPERTIES COMPILE_OPTIONS "${HEAPWOOD_UNTIMED}")
