@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The report that a heap was full, which is printed even after a fault in a kernel. Such a fault
-// makes all memory of the GPU unreadable, so the counts of refused requests are in host memory to
-// which the GPU writes.
+// makes all memory of the GPU unreadable, so the GPU copies the counts of refused requests to host
+// memory.
 #pragma once
 
 #include "simt/config.hpp"  // first
@@ -70,9 +70,10 @@ class FullReport {
   }
   FullReport(FullReport&&) = delete;
 
-  // Address at which the device counts; nullptr if it cannot write to host memory.
+  // Address to which the device copies its counts; nullptr if it cannot write to host memory.
   HeapState* on_device() const { return static_cast<HeapState*>(memory_.on_device()); }
   HeapState counts() const { return *static_cast<const HeapState*>(memory_.on_host()); }
+  void set(const HeapState& counts) { *static_cast<HeapState*>(memory_.on_host()) = counts; }
 
  private:
   // All reports. Never destroyed, because heaps may be destroyed after any static object.

@@ -98,7 +98,7 @@ using stream_handle = simt::StreamHandle;
 struct heap_options {
   alloc::AllocatorOptions allocator{};
   // If requests were refused, the destructor prints one line, even after a fault in a kernel; so
-  // does the end of the program by exit(). Refused requests are then counted in host memory, which
+  // does the end of the program by exit(). Their number is then copied to host memory, which
   // takes them longer. On by default in debug builds.
 #if defined(NDEBUG)
   bool report_full = false;
@@ -162,7 +162,8 @@ class basic_heap {
   ~basic_heap() {
     if (pool_.base == nullptr) return;
     try {
-      device_.synchronize_device();
+      const detail::HeapState counts = read_counts();
+      if (report_ != nullptr) report_->set(counts);
       alloc::release_pool<A>(pool_, device_);
     } catch (const Error&) {  // the device has failed, so there is nothing to wait for
     }
@@ -265,8 +266,7 @@ class basic_heap {
 
   static std::size_t round_down(std::size_t bytes) { return bytes / unit * unit; }
   detail::HeapState* counts() const {
-    return report_ != nullptr ? report_->on_device()
-                              : reinterpret_cast<detail::HeapState*>(pool_.base - state_bytes);
+    return reinterpret_cast<detail::HeapState*>(pool_.base - state_bytes);
   }
   detail::HeapState read_counts() const {
     try {
@@ -276,7 +276,6 @@ class basic_heap {
       const std::string text = detail::full_text(report_->counts(), pool_.bytes);
       throw Error(error.exit(), error.what() + (text.empty() ? text : "; " + text));
     }
-    if (report_ != nullptr) return report_->counts();
     detail::HeapState counts;
     device_.download(&counts, this->counts(), sizeof(counts));
     return counts;
@@ -295,7 +294,12 @@ class basic_heap {
     device.synchronize();
   }
   void lay_out(const simt::StreamDevice& device) {
-    simt::device_fill(device, counts(), 0, sizeof(detail::HeapState));
+    detail::HeapState none;
+    if (report_ != nullptr) {
+      none.on_host = report_->on_device();
+      simt::device_fill(device, none.on_host, 0, sizeof(none));
+    }
+    simt::device_upload(device, counts(), &none, sizeof(none));
     allocator_ = A::create(pool_, options_.allocator, device);
     if constexpr (detail::can_grow<A>) {
       if (growing_ != nullptr) {

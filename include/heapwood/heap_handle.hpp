@@ -17,11 +17,11 @@ namespace heapwood {
 
 namespace detail {
 
-// Counts of a heap, before the pool in device memory, or in host memory
-// (heap_options::report_full).
+// Counts of a heap, before the pool in device memory.
 struct HeapState {
-  std::uint64_t full, too_large;  // numbers of refused requests
-  std::uint64_t first_refused;    // size in bytes, at least 1; 0 = none was refused
+  std::uint64_t full = 0, too_large = 0;  // numbers of refused requests
+  std::uint64_t first_refused = 0;        // size in bytes, at least 1; 0 = none was refused
+  HeapState* on_host = nullptr;           // a copy in host memory (heap_options::report_full)
 };
 
 }  // namespace detail
@@ -95,13 +95,25 @@ class basic_heap_handle : public handle_operations<basic_heap_handle<A>> {
   // Not inlined, because it would cost the caller registers.
   static HEAPWOOD_OUTLINE void count_refusal_slow(detail::HeapState* state, std::size_t bytes,
                                                   std::size_t max_request) {
-    using Count = simt::system_atomic_ref<std::uint64_t>;
-    std::uint64_t& count = bytes > max_request ? state->too_large : state->full;
-    std::uint64_t none = 0;
+    std::uint64_t detail::HeapState::*const kind =
+        bytes > max_request ? &detail::HeapState::too_large : &detail::HeapState::full;
+    const simt::atomic_ref<std::uint64_t> count(state->*kind), first(state->first_refused);
+    std::uint64_t none = 0, seen = count.fetch_add(1, simt::relaxed) + 1;
     // relaxed: read when no kernel runs. Only the first request of a kind can be the first of all.
-    if (Count(count).fetch_add(1, simt::relaxed) == 0)
-      Count(state->first_refused)
-          .compare_exchange_strong(none, bytes == 0 ? 1 : bytes, simt::relaxed, simt::relaxed);
+    if (seen == 1)
+      first.compare_exchange_strong(none, bytes == 0 ? 1 : bytes, simt::relaxed, simt::relaxed);
+    if (state->on_host == nullptr) return;
+    // Stores, because a GPU has no atomic additions to host memory. A thread whose store may have
+    // overtaken that of a higher number stores again.
+    using OnHost = simt::system_atomic_ref<std::uint64_t>;
+    OnHost(state->on_host->first_refused).store(first.load(simt::relaxed), simt::relaxed);
+    HEAPWOOD_ROLLED
+    for (unsigned turn = 0; turn < 2; ++turn) {
+      OnHost(state->on_host->*kind).store(seen, simt::relaxed);
+      const std::uint64_t now = count.load(simt::relaxed);
+      if (now == seen) break;
+      seen = now;
+    }
   }
 
   A allocator_{};
