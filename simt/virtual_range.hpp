@@ -34,9 +34,8 @@ class VirtualRange {
     granularity_ = range.granularity();
   }
 
- private:
   std::byte* base_ = nullptr;
-  std::size_t bytes_ = 0, granularity_ = 0;
+  std::size_t bytes_ = 0, granularity_ = std::size_t{2} << 20;
 };
 
 // Rounds `bytes` up to the granularity. Throws Error{Exit::failed} if it cannot reserve addresses.
