@@ -93,8 +93,8 @@ function(heapwood_batches prefix suffix variable)
   set(${variable} "${sources}" PARENT_SCOPE)
 endfunction()
 
-# heapwood_recorded(SOURCE TYPES...): writes a .cu file that records builds with these allocators, of
-# which heapwood_registry_types() has set path_TYPE.
+# heapwood_recorded(SOURCE TYPES...): writes a .cu file that records builds with these allocators.
+# heapwood_registry_types() has set path_TYPE of each.
 function(heapwood_recorded source)
   set(includes "")
   set(functions "")

@@ -187,10 +187,10 @@ class basic_heap {
   }
 
   // For a heap that grows, between kernels: maps memory until there is room for blocks of `bytes`
-  // bytes in all, in arenas without a block, and for the pages that wait in the allocator's slots
-  // (at most as much again). Blocks and handles stay valid. False if that exceeds the heap's largest
-  // size or the device's memory. Other heaps return whether they have that much. Waits for the
-  // device.
+  // bytes in all, in arenas without a block, and for the pages that wait in the allocator's slots,
+  // at most as much again. Blocks and handles stay valid. Returns false if the heap's largest size
+  // or the device's memory is reached. Other heaps return whether they have that much. Waits for
+  // the device.
   bool make_room(std::size_t bytes, stream_handle stream = {}) {
     device_.synchronize_device();
     if constexpr (detail::can_grow<A>) {
@@ -248,7 +248,7 @@ class basic_heap {
     return now.used;
   }
 
-  // Of the pool; of a heap that grows, the largest size.
+  // Bytes of the pool; of a heap that grows, its largest size.
   std::size_t bytes() const { return pool_.bytes; }
   // Larger requests are never served, not even by an empty heap. If blocks lie outside the pool
   // (CudaMalloc), this is the pool's size, and the allocator serves a little less.
