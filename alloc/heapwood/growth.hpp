@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A pool that grows. Its addresses are reserved, and the allocator uses the first superblocks, those
-// that have memory. Tables have space for all; the words of the others are `body`. The pool's size
-// is in its copy of SharedPages, which requests read before they search, so earlier handles use what
-// has been added. Host code: no kernel may use the pool at the same time.
+// A pool that grows. Its addresses are reserved, and the allocator uses the first superblocks:
+// those that have memory. Tables have space for all; the words of the others are `body`. The size
+// of the pool is in its copy of SharedPages, which requests read before they search, so earlier
+// handles use what has been added. Host code: no kernel may use the pool at the same time.
 #pragma once
 
 #include <algorithm>
