@@ -37,7 +37,7 @@ class GuardedMemory {
 // and the run continues; the free of a block that was already reported is not passed on to Base.
 template <class Base>
 struct Guarded : alloc::AdaptorTraits<Base> {
-  static constexpr std::uint32_t inside = ~0u;  // of a block, behind its first granule
+  static constexpr std::uint32_t inside = ~0u;  // a granule of a block after its first
 
   Base base;
   alloc::Pool pool;

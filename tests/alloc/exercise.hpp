@@ -75,7 +75,7 @@ struct OpResult {
 };
 
 struct ExercisePhaseResult {
-  std::vector<std::vector<OpResult>> ops;  // as in ExercisePhase::scripts
+  std::vector<std::vector<OpResult>> ops;  // results, indexed as ExercisePhase::scripts
   std::vector<alloc::Region> regions;      // walk() after the phase
   // Counted and guarded jobs: bytes requested, by granule of the pool.
   std::vector<std::uint32_t> requested;
@@ -84,7 +84,7 @@ struct ExercisePhaseResult {
 struct ExerciseResult {
   std::vector<ExercisePhaseResult> phases;
   std::vector<alloc::Region> initial;  // walk() after create()
-  bool same_initial_walk = true;       // in every cycle
+  bool same_initial_walk = true;       // whether all cycles gave the same one
   std::uint64_t mismatches = 0;        // sum of all pattern errors, all cycles
   std::uint64_t failures = 0;          // allocations that returned nullptr, last cycle
   alloc::RequestStats requests;        // counted and guarded jobs

@@ -65,11 +65,11 @@ struct Kernel {
 
   A allocator;
   std::byte* base;
-  const Op* ops;                // of all phases
+  const Op* ops;                // the operations of all phases
   const std::uint32_t* script;  // script i: operations [script[i], script[i + 1])
-  std::uint32_t* slots;         // number of the operation whose block it holds + 1, or 0
-  void** blocks;                // by operation
-  OpResult* results;            // by operation
+  std::uint32_t* slots;         // the operation whose block the slot holds, + 1; 0: none
+  void** blocks;                // indexed by operation
+  OpResult* results;            // indexed by operation
   std::uint32_t first_script, warps, lanes;
 
   template <class Warp>

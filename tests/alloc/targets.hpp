@@ -24,7 +24,7 @@ struct Exercise {
 };
 
 struct Target {
-  std::string name;  // of the test parameter: letters, digits, underscores
+  std::string name;  // name of the test parameter: letters, digits, underscores
   const AllocatorTraits* traits = nullptr;
   RunExercise run;
   simt::DeviceId device;

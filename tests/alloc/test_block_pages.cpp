@@ -150,7 +150,7 @@ TEST(SumMap, FindsEveryBitOfSeveralLevels) {
   }
   EXPECT_EQ(got, want);
   EXPECT_FALSE(map.hinted());
-  for (const std::uint64_t word : words) EXPECT_EQ(word, 0u);  // hint words too
+  for (const std::uint64_t word : words) EXPECT_EQ(word, 0u);  // the words of hints too
 }
 
 }  // namespace heapwood::alloc::test

@@ -11,7 +11,7 @@ namespace {
 struct Trace {
   unsigned warps, lanes;
   std::uint32_t slots, each;
-  std::uint32_t small, large;  // bytes: bounds of most requests, and of one in 16
+  std::uint32_t small, large;  // max bytes of most requests, and of one in 16
 };
 
 // All lanes exchange blocks in shared slots, so most blocks are freed by another warp. Then all
@@ -126,7 +126,7 @@ TEST_P(Conformance, ResetsAllBeginTheSame) {
   const ExerciseResult result = run(j);
   EXPECT_EQ(result.failures, 0u);
   EXPECT_TRUE(result.same_initial_walk);
-  EXPECT_EQ(result.requests.allocations, 4u);  // of the last cycle
+  EXPECT_EQ(result.requests.allocations, 4u);  // those of the last cycle
 }
 
 TEST_P(Conformance, CountedTellsWhatWasAskedFor) {

@@ -229,7 +229,7 @@ TEST(Arena, WarpsThatStayTradeBlocksOfManyArenas) {
   trade(simt::Cpu({.threads = 4}), pool_bytes, 1'500'000, 200, false, spare);
   trade(simt::Lockstep<8>(2), pool_bytes, 1'500'000, 40, false, spare);
   const AllocatorOptions roomy{.has_persistent_warps = true,
-                               .spare_bytes_for_warps = 2 * pool_bytes};  // arenas of 64 KiB
+                               .spare_bytes_for_warps = 2 * pool_bytes};  // the arenas have 64 KiB
   trade(simt::Cpu({.threads = 4}), 2 * pool_bytes, 600'000, 200, false, roomy);
 }
 // A warp allocates more pairs of runs than fit into the range for runs, frees every third, and
@@ -314,7 +314,7 @@ void gets_everything(std::size_t pool_bytes, std::size_t bytes, const AllocatorO
     std::rotate(blocks.begin(), blocks.end() - 1, blocks.end());
     for (int turn = 0; turn < 2; ++turn) {
       free_all();
-      own.end(warp);  // it ends the refusals of its warp
+      own.end(warp);  // ends the refusals of its warp's slot
       if (turn == 0) take_all();
     }
     void* const all = heap.allocate(warp, largest);
@@ -439,8 +439,8 @@ TEST(Arena, FewerWarpsArePreferredWhereArenasAreScarce) {
   EXPECT_LT(plan(34).max_ample_warps, resident);
   EXPECT_LT(plan(51).max_ample_warps, resident);
   EXPECT_GE(plan(136).max_ample_warps, resident);
-  EXPECT_EQ(plan(34).preferred_warps(resident), 465u);   // 8 MiB in arenas of 8 KiB
-  EXPECT_EQ(plan(51).preferred_warps(resident), 1450u);  // 25 MiB in arenas of 8 KiB
+  EXPECT_EQ(plan(34).preferred_warps(resident), 465u);   // 8 MiB are spare, arenas have 8 KiB
+  EXPECT_EQ(plan(51).preferred_warps(resident), 1450u);  // 25 MiB are spare, arenas have 8 KiB
   EXPECT_EQ(plan(136).preferred_warps(resident), resident);
   // 16 times the 4 MiB of a smaller scene. Larger arenas, which are just ample.
   EXPECT_GE(arena::Layout::plan({nullptr, std::size_t{66} << 20}, true, 60 << 20).max_ample_warps,
@@ -463,7 +463,7 @@ TEST(Arena, ASlotThatRefusesLooksAgain) {
   const simt::Cpu device({.threads = 1});
   const Heapwood heap = Heapwood::create(pool, {}, device);
   std::vector<void*> blocks;
-  std::size_t refused = 0;  // requests, after a block was freed
+  std::size_t refused = 0;  // refused requests since a block was freed
   test::launch(device, 1, [&](auto& warp) {
     while (void* block = heap.allocate(warp, 256)) blocks.push_back(block);
     heap.deallocate(warp, blocks[blocks.size() / 2]);

@@ -13,8 +13,8 @@ namespace {
 
 using namespace test;
 
-constexpr std::size_t pool = 64 << 10, segment = 512, block = 128;  // sizes in this pool
-constexpr std::uint32_t slices = 8;                                 // per block
+constexpr std::size_t pool = 64 << 10, segment = 512, block = 128;  // bytes
+constexpr std::uint32_t slices = 8;                                 // slices per block
 
 template <class Device>
 struct Gallatins : testing::Test {

@@ -91,7 +91,7 @@ TYPED_TEST(OuroborosExhaustion, EndsWithTheFreeOfALargeBlock) {
 // Chunks without queues, all in use: `small` taken one by one, and 64 as a block.
 class OuroborosChunkHints : public testing::Test {
  protected:
-  static constexpr std::uint32_t first = 64, last = 127;  // a word of the bitmap
+  static constexpr std::uint32_t first = 64, last = 127;  // chunks of one word of the bitmap
   static constexpr std::size_t block = 64 * chunk;
 
   struct Full {

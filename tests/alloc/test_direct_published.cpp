@@ -105,7 +105,7 @@ TYPED_TEST(PublishedListInPool, TheOffsetMovesBehindEachBlock) {
 TYPED_TEST(PublishedListInPool, AChunkOfLessThanTwiceTheSizeIsTakenWhole) {
   TypeParam heap = this->create(1 << 16);
   const std::vector<Region> before = free_regions(heap);
-  const std::size_t root = before[0].bytes + 8;  // with its header
+  const std::size_t root = before[0].bytes + 8;  // the chunk's size with its header
   run(1, [&](Warp& warp) { heap.allocate(warp, root / 2 - 8); });
   EXPECT_EQ(used_bytes(heap), root / 2 - 8);
   TypeParam other = this->create(1 << 16);
@@ -122,7 +122,7 @@ TYPED_TEST(PublishedListInPool, AFreeMergesTheNextChunkOnly) {
     for (void*& block : blocks) block = heap.allocate(warp, 48);
     heap.deallocate(warp, blocks[1]);
     EXPECT_EQ(free_regions(heap).size(), chunks + 1);
-    heap.deallocate(warp, blocks[0]);  // merges blocks[1]
+    heap.deallocate(warp, blocks[0]);  // also merges the chunk of blocks[1]
     EXPECT_EQ(free_regions(heap).size(), chunks + 1);
     EXPECT_EQ(free_regions(heap)[0].bytes, 2 * 64 - 8u);
     EXPECT_EQ(heap.allocate(warp, 48), static_cast<std::byte*>(blocks[2]) + 64)

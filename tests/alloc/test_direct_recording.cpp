@@ -26,7 +26,7 @@ RecordedEvent event(Kind kind, std::uint64_t offset, std::uint64_t bytes = 0) {
 }
 
 TEST(Recording, AnEventKeepsWhatWasPutIn) {
-  const std::uint64_t far = (std::uint64_t{1} << 39) - 1;  // granules: 8 TiB
+  const std::uint64_t far = (std::uint64_t{1} << 39) - 1;  // 8 TiB in granules
   const RecordedEvent e = RecordedEvent::make(Kind::free, 31, 0x1fffe, far, 123456789012);
   EXPECT_EQ(e.kind(), Kind::free);
   EXPECT_EQ(e.lane(), 31u);
@@ -120,11 +120,11 @@ TEST(Recording, GapsAgreeWithAMapOfGranules) {
 
 TEST(Recording, ServedBytesAreTheSmallestDistance) {
   workloads::HistoryBuilder builder(Frees::individually, 1024);
-  EXPECT_EQ(builder.served_bytes(20), 32u);  // no distance known: padded
+  EXPECT_EQ(builder.served_bytes(20), 32u);  // no next block is known, so the size is only padded
   builder.add(event(Kind::allocate, 0, 20));
   builder.add(event(Kind::allocate, 256, 20));
   EXPECT_EQ(builder.served_bytes(20), 256u);
-  builder.add(event(Kind::allocate, 64, 40));  // between the first two
+  builder.add(event(Kind::allocate, 64, 40));  // lies between the first two blocks
   EXPECT_EQ(builder.served_bytes(20), 64u);
   EXPECT_EQ(builder.served_bytes(40), 192u);
   builder.add(event(Kind::free, 64));

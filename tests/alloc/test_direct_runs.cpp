@@ -20,7 +20,7 @@ TEST(Runs, PairsWithAnEmptySideAreFreed) {
       Heapwood::create({memory.data(), pool_bytes}, {.has_persistent_warps = true}, device);
   std::uint32_t refused = 0;
   test::launch_with_context(device, 1, heap, [&](auto& warp, auto& own) {
-    constexpr std::uint32_t granules = 8192 / granule;  // of an arena
+    constexpr std::uint32_t granules = 8192 / granule;  // granules per arena
     for (const std::uint32_t arenas : {2u, 5u, 33u, 40u}) {
       const std::uint32_t n = arenas * granules;
       for (unsigned sides = 1; sides < 4; ++sides) {
@@ -48,7 +48,7 @@ class FilledPool {
  public:
   static constexpr std::uint32_t arena_bytes = 8192, arena_granules = arena_bytes / granule;
   Heapwood heap;
-  std::byte* first;  // of the range, in which no two whole superblocks are free
+  std::byte* first;  // start of the range, which has no two adjacent free superblocks
 
   FilledPool()
       : memory_({}, pool_bytes),

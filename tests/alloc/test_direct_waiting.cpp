@@ -45,7 +45,7 @@ TYPED_TEST_SUITE(Waiting, Devices);
 // A resource that is made in batches, up to `most` units.
 struct Resource {
   std::uint32_t batch, most;
-  std::uint64_t word = 0;                                    // the semaphore's
+  std::uint64_t word = 0;                                    // the semaphore's word
   std::uint32_t made = 0, live = 0, refused = 0, wrong = 0;  // wrong: more units held than `most`
 
   bool grow() {
@@ -293,7 +293,7 @@ TYPED_TEST(Waiting, RcuReclaimsNothingThatIsStillRead) {
         }
       }
     });
-    EXPECT_EQ(reclaimed, TestFixture::lanes * 100u - 1);  // all but the current one
+    EXPECT_EQ(reclaimed, TestFixture::lanes * 100u - 1);  // all objects but the current one
     EXPECT_EQ(seen_after, 0u);
     EXPECT_EQ(std::accumulate(alive.begin(), alive.end(), 0u), 1u);
     EXPECT_EQ(work | mutex, 0u);
@@ -305,7 +305,7 @@ TYPED_TEST(Waiting, RcuReclaimsNothingThatIsStillRead) {
 TYPED_TEST(Waiting, CollectiveMutexHasOneOwningSet) {
   constexpr std::uint32_t rounds = 300;
   std::uint32_t mutex = 0, owners = 0, wrong = 0;  // owners: sets of lanes that own the mutex
-  std::vector<std::uint64_t> counted(32);          // per lane, non-atomic
+  std::vector<std::uint64_t> counted(32);          // one counter per lane, not atomic
   TestFixture::run([&](auto& warp) {
     const CollectiveMutex m(&mutex);
     for (std::uint32_t r = 0; r < rounds; ++r) {

@@ -173,7 +173,7 @@ TYPED_TEST(OuroborosVariants, PagesOfLargeBlocksAreOrderedAfterTheirLastOwner) {
   const simt::Memory memory(four_threads, pool);
   const auto allocator = TypeParam::create({memory.data(), pool}, {}, device);
   std::uint32_t turn = 0, is_reused = 0;
-  std::vector<std::uint32_t> was_large(pool / chunk);  // per chunk of the pool
+  std::vector<std::uint32_t> was_large(pool / chunk);  // one entry per chunk of the pool
   const auto mark_of = [&](void* block) {
     return Word(was_large[static_cast<std::size_t>(static_cast<std::byte*>(block) - memory.data()) /
                           chunk]);

@@ -48,7 +48,7 @@ TEST(Fragmentation, OfBlocksIsThePapersDefinition) {
 
 TEST(CountedMemory, SumsTheLogByRegion) {
   const simt::Cpu device(simt::find_device("cpu", 2).id);
-  constexpr std::size_t granules = 5000;  // regions of several pieces, pieces of several blocks
+  constexpr std::size_t granules = 5000;  // so regions have several pieces, pieces several blocks
   CountedMemory counted(device.id(), granules * granule);
   std::vector<Region> regions;
   std::vector<std::uint64_t> expected;

@@ -59,7 +59,7 @@ inline std::string obj_text(unsigned n) {
 }
 
 struct Outcome {
-  int exit = -1;  // or -signal
+  int exit = -1;  // the exit status, or minus the signal that ended the process
   std::string out, err;
 };
 

@@ -105,7 +105,7 @@ TEST_F(OutputFiles, ModeAndLinksOfAFileStay) {
                     linked = folder_ / "linked", long_name = folder_ / std::string(250, 'x');
   write_file(file, std::string(100000, 'x'));
   fs::create_hard_link(file, hard);
-  fs::create_symlink("linked", link);  // to a file that does not exist
+  fs::create_symlink("linked", link);  // links to a file that does not exist
   write_file(long_name, "old");
   ASSERT_EQ(chmod(long_name.c_str(), 0640), 0);
   for (const std::string& path : {file, link, long_name})

@@ -17,9 +17,9 @@ class TableSimulator {
  public:
   struct Options {
     std::size_t cells = 0, runs = 0;
-    double correlation = 0;  // mean; of a cell, from half of it to one and a half times
-    double noise = .02;      // relative
-    double factor = 1;       // new / old
+    double correlation = 0;  // mean correlation; that of a cell is 0.5 to 1.5 times as much
+    double noise = .02;      // relative standard deviation
+    double factor = 1;       // new time / old time
     bool paired = false;
   };
 
@@ -128,7 +128,7 @@ TEST(CompareVerdicts, DifferencesBelowTheThresholdAreTheSame) {
   std::uniform_real_distribution<double> uniform(0, .01);
   for (int i = 0; i < 30; ++i) {
     cells[0].older.push_back(10 + uniform(random));
-    cells[0].newer.push_back(10.1 + uniform(random));  // clear, but of 1%
+    cells[0].newer.push_back(10.1 + uniform(random));  // a clear change, but of 1% only
   }
   EXPECT_EQ(judge(cells[0], {}).verdict, Verdict::same);
   EXPECT_EQ(judge(cells[0], {.threshold = .005}).verdict, Verdict::slower);
@@ -170,8 +170,8 @@ TEST(CompareRankTests, ExceedanceAndRankSharesOfKnownSamples) {
 }
 
 TEST(CompareRankTests, SamplesNeededGrowWithTheNumberOfCells) {
-  EXPECT_EQ(samples_needed(.005, 1, false), 5u);          // one cell: 1 / 252
-  EXPECT_EQ(samples_needed(.005 / 1000, 1, false), 11u);  // of 1,000 cells
+  EXPECT_EQ(samples_needed(.005, 1, false), 5u);          // for one cell: 1 / 252
+  EXPECT_EQ(samples_needed(.005 / 1000, 1, false), 11u);  // for 1,000 cells
   EXPECT_EQ(samples_needed(.005 / 1000, 1, true), 18u);
   EXPECT_GT(samples_needed(.005, .7, false), 20u);
 }
@@ -204,7 +204,8 @@ TEST(CompareFiles, CellsOfOneFileAreCounted) {
                     newer = as_file("new", bench_file({"b", "c", "d"}, 20, 11));
   const Comparison result = compare_results(older, newer, {}, false);
   EXPECT_EQ(result.cells.size(), 4u);
-  EXPECT_EQ(result.count(Verdict::slower), 2u);  // other numbers of runs are the same cell
+  // Files with different numbers of runs have equal cells.
+  EXPECT_EQ(result.count(Verdict::slower), 2u);
   EXPECT_EQ(result.count(Verdict::only_old), 1u);
   EXPECT_EQ(result.count(Verdict::only_new), 1u);
   EXPECT_EQ(summary_text(result), "2 SLOWER, 1 ONLY OLD, 1 ONLY NEW");
@@ -304,7 +305,7 @@ TEST(CompareFiles, DeviceRecordsAreNoted) {
   const auto notes = [&] {
     return compare_results(as_file("old", older), as_file("new", newer), {}, false).notes;
   };
-  EXPECT_EQ(notes(), std::vector<std::string>{});  // one of them has none
+  EXPECT_EQ(notes(), std::vector<std::string>{});  // one of the two files has no device record
   newer["device_record"] = older["device_record"];
   EXPECT_EQ(notes(), std::vector<std::string>{});
   newer["device_record"] = {

@@ -49,7 +49,7 @@ TEST_F(GraphCommand, PrintsTables) {
   expect_words(outcome, {"uniform:300:6", "Heapwood", "pages", "csr", "PageRank", "triangles",
                          "Update rate", "after init", "after mixed updates"});
   const std::string csv = output(graph("--allocators heapwood --phase insert,delete --format csv"));
-  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 4) << csv;  // and init
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 4) << csv;  // titles, init, insert, delete
 }
 
 TEST_F(GraphCommand, ResumesWithTheSameSettings) {

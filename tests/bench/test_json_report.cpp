@@ -78,7 +78,7 @@ Result per_level_result() {
   result.levels->run.requested_bytes = 1 << 20;
   result.levels->run.peak_bytes = 300000;
   result.levels->run.tree_bytes = 100000;
-  result.levels->allocation_ms = {0.3, 0.2, 0.4};  // of 3, 1, 2 ms
+  result.levels->allocation_ms = {0.3, 0.2, 0.4};  // of builds that took 3, 1 and 2 ms
   result.levels->mapped_bytes = 16 << 20;
   return result;
 }
@@ -126,7 +126,7 @@ TEST(JsonReport, HasTheKeysOfTheContract) {
   EXPECT_EQ(result.at("registers"), 128);
   EXPECT_EQ(result.at("calls").at("malloc").at("registers"), 24);
   EXPECT_EQ(result.at("calls").at("both").at("stack_bytes"), 8);
-  EXPECT_FALSE(result.at("calls").contains("own"));  // only of allocators with per-warp state
+  EXPECT_FALSE(result.at("calls").contains("own"));  // only allocators with state per warp have it
 }
 
 TEST(JsonReport, UnmeasuredFiguresAreAbsent) {
@@ -188,10 +188,10 @@ TEST(BenchTable, NamesNoFastestWhereQuartilesOverlap) {
   one.runs_ms = {10, 11, 12, 13, 14};  // quartiles 11 and 13
   two.allocator = "two";
   two.label = "Two";
-  two.runs_ms = {12, 13.5, 15, 16, 17};  // from 13.5
+  two.runs_ms = {12, 13.5, 15, 16, 17};  // lower quartile 13.5
   bound.allocator = "atomic";
   bound.lower_bound = true;
-  bound.runs_ms = {9, 10, 12, 13, 14};  // lower bounds do not compete
+  bound.runs_ms = {9, 10, 12, 13, 14};  // the fastest, but lower bounds do not compete
   const std::string clear = to_text(slowdown_table({bound, one, two}));
   EXPECT_NE(clear.find("◂ fastest allocator that frees"), clear.npos) << clear;
   two.runs_ms[1] = 12.5;

@@ -82,7 +82,7 @@ TEST_F(Measuring, AnInterruptionKeepsWhatWasMeasured) {
         start(line + " --device cpu --threads 2 --allocators atomic,heapwood --json " + file);
     running.wait_for_cpu_seconds(0.5);
     running.send(command == "stress"  ? SIGINT
-                 : command == "graph" ? SIGHUP  // the terminal is closed
+                 : command == "graph" ? SIGHUP  // the signal of a closed terminal
                                       : SIGTERM);
     const Outcome outcome = running.wait();
     EXPECT_EQ(outcome.exit, 1) << outcome.err;
@@ -94,12 +94,12 @@ TEST_F(Measuring, AnInterruptionKeepsWhatWasMeasured) {
     const nlohmann::json report = nlohmann::json::parse(read_file(file)),
                          results = report.at("results");
     EXPECT_EQ(report.at("interrupted"), true);
-    ASSERT_EQ(results.size(), 2u);  // stress: of the first point
+    ASSERT_EQ(results.size(), 2u);  // stress: the results of its first point
     EXPECT_NE(results[0].at("reason").get<std::string>().find("interrupted"), std::string::npos);
     for (const char* key : {"runs_ms", "frame_ms", "reset_ms"}) {
       EXPECT_LT(results[0].value(key, nlohmann::json::array()).size(), 100000u) << key;
     }
-    EXPECT_FALSE(results[0].contains("overlaps"));  // they are inspected after the runs
+    EXPECT_FALSE(results[0].contains("overlaps"));  // overlaps are inspected after the runs
   }
 }
 
@@ -188,7 +188,7 @@ TEST_F(GpuLocks, ThereIsOnePerGpu) {
 TEST_F(GpuLocks, EndsWithTheProcess) {
   int ready[2];
   ASSERT_EQ(pipe(ready), 0);
-  lock("a");  // sets the names' prefix before the fork
+  lock("a");  // chooses the prefix of lock names before the fork
   const pid_t holder = fork();
   if (holder == 0) {
     const ProcessLock held = lock("a");

@@ -33,8 +33,8 @@ TEST(MergeShard, ReadsTextAndTheVariablesOfSlurm) {
   EXPECT_EQ(shard_of_array({"0", "0", "7", "1", "8"}), (Shard{1, 8}));
   EXPECT_EQ(shard_of_array({"8", "1", "8", "", "8"}), (Shard{8, 8}));
   EXPECT_EQ(shard_of_array({"14", "10", "18", "4", "3"}), (Shard{2, 3}));
-  EXPECT_TRUE(shard_of_array({"3", "3", "3", "1", "1"}).is_whole());  // --array=3
-  EXPECT_THROW(shard_of_array({"3", "1", "7", "1", "3"}), Error);     // --array=1,3,7
+  EXPECT_TRUE(shard_of_array({"3", "3", "3", "1", "1"}).is_whole());  // sbatch --array=3
+  EXPECT_THROW(shard_of_array({"3", "1", "7", "1", "3"}), Error);     // sbatch --array=1,3,7
   EXPECT_THROW(shard_of_array({"x", "1", "7", "1", "7"}), Error);
   EXPECT_THROW(shard_of_array({"2", "", "", "", ""}), Error);
 }
@@ -205,7 +205,7 @@ TEST(MergeResults, ResultsNameTheirGpu) {
   const Merged all = merge_results({}, {one, two, three}, false);
   EXPECT_EQ(all.json["results"][0]["gpu"], "11");
   EXPECT_EQ(all.json["results"][1]["gpu"], "22");
-  EXPECT_FALSE(all.json["results"][2].contains("gpu"));  // not known
+  EXPECT_FALSE(all.json["results"][2].contains("gpu"));  // its GPU is not known
   EXPECT_FALSE(all.json.contains("device_record"));
   EXPECT_EQ(all.json["shards"][1]["device_record"], two.json["device_record"]);
   EXPECT_EQ(as_earlier(all).recorded("uuid_hash"), (std::set<std::string>{"11", "22"}));

@@ -160,7 +160,7 @@ TEST(FindAllocators, KeepsTheOrderAndDropsRepetitions) {
 TEST(FindAllocators, SettingsFollowTheName) {
   const auto list = find_allocators(
       "atomic,cfmmalloc:smallest=64,scatter:page=16K,scatter:large=buddy,page=16384,scatter");
-  ASSERT_EQ(list.size(), 4u);  // scatter with its pages once
+  ASSERT_EQ(list.size(), 4u);  // scatter is listed once, with its page size
   EXPECT_STREQ(list[1]->traits->id, "cfmmalloc:smallest=64");
   EXPECT_STREQ(list[1]->traits->label, "CFMMalloc smallest=64");
   EXPECT_EQ(list[1]->cpu, registry::find("cfmmalloc")->cpu);
@@ -213,7 +213,7 @@ TEST(FindAllocators, OldOptionsAreSettingsOfEveryAllocatorThatHasThem) {
     EXPECT_NE(usage_error([&] { tests::parse(program, text); }).find("expected"), std::string::npos)
         << text;
   Program other("test", "", "", "");
-  add_old_allocator_options(other);  // forgets them
+  add_old_allocator_options(other);  // forgets the values of the options above
   EXPECT_EQ(find_allocators("scatter").front(), registry::find("scatter"));
 }
 
@@ -226,7 +226,7 @@ TEST(FindAllocators, OldNamesAreKnown) {
 TEST(BuildOptions, AllocatorSettingsReachTheWorkspace) {
   BuildSettings settings;
   settings.pool = parse_pool("8M");
-  settings.allocator.queue_slots = 5000;  // of the job, for all allocators
+  settings.allocator.queue_slots = 5000;  // a setting of the job applies to all allocators
   PreparedScene scene("atrium:1k", simt::find_device("cpu", 1), settings, {});
   const registry::RegisteredAllocator& list = find_allocator("cfmmalloc:smallest=64");
   EXPECT_FALSE(scene.build(list).incomplete);

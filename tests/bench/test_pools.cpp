@@ -27,7 +27,7 @@ TEST(Pools, EachSceneIsMeasuredInEachPoolInTurn) {
   BenchJob job = job_of("atomic,cfmmalloc", "live:2,live:8,64K,fast");
   job.settings.builder = Builder::both;
   const BenchResult bench = run_bench(job, {});
-  ASSERT_EQ(bench.results.size(), 4 * 2 + 1u);  // the per-level builder once
+  ASSERT_EQ(bench.results.size(), 4 * 2 + 1u);  // the per-level builder is measured once
   EXPECT_EQ(std::count_if(bench.results.begin(), bench.results.end(),
                           [](const Result& result) { return result.per_level(); }),
             1);
@@ -111,7 +111,7 @@ TEST(Pools, ABuildFailsIfThePoolCannotBeSized) {
   BenchJob job = job_of("cfmmalloc", "live:2");
   job.scenes = {"atrium:50k"};  // takes far longer than the first look at the clock after 20 ms
   job.settings.timeout = 1e-3;
-  const tests::TurnedClock clock(1);  // each reading a second later
+  const tests::TurnedClock clock(1);  // each reading of the clock is a second later
   const BenchResult bench = run_bench(job, {});
   EXPECT_EQ(bench.results[0].status, Status::failed);
   EXPECT_FALSE(bench.results[0].pool_bytes);

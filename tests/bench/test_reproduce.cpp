@@ -178,7 +178,7 @@ TEST(ReproduceItems, FiguresAreOfAllIterations) {
   const bench::Json results = cases.front().measure([](const std::string&) {});
   EXPECT_EQ(results.at(0).at("space").at("steps").at(0).size(), 200u);
   EXPECT_EQ(results.at(0).at("space").at("iterations"),
-            ((1 << 20) - 256) / 1600);  // AtomicMalloc keeps all
+            ((1 << 20) - 256) / 1600);  // AtomicMalloc keeps all blocks
   EXPECT_GT(results.at(0).at("seconds").get<double>(), 0);
 }
 
@@ -252,7 +252,7 @@ TEST_F(Reproduce, DynamicGraphsHaveResultsOfEveryLayout) {
   const json all = results();
   const std::size_t graphs = find(all, "ouroboros-graph-triangles").at("cases").size();
   EXPECT_GE(graphs, 3u);
-  EXPECT_EQ(all.at("cases").size(), 3 * graphs);  // random, pressure, counted
+  EXPECT_EQ(all.at("cases").size(), 3 * graphs);  // updates random, pressure, counted
   bool file = false;
   for (const json& one : all.at("cases")) {
     const json& about = one.at("about");
@@ -283,7 +283,8 @@ TEST(ReproduceItems, KeysTellVariantsOfATestApart) {
   EXPECT_TRUE(has("own-pools", " pool=live:2,live:4,live:8,20x,200x,fast "));
   EXPECT_TRUE(has("ouroboros-8k", " rounds=2 "));
   EXPECT_TRUE(has("regeff-3d-quarter", " probability=0.25 "));
-  EXPECT_FALSE(has("regeff-3d", " probability="));  // keys of earlier results stay
+  // The default is not in the key, so earlier results stay valid.
+  EXPECT_FALSE(has("regeff-3d", " probability="));
   EXPECT_TRUE(has("regeff-large", " large=builtin "));
   EXPECT_TRUE(has("regeff-recorded", "refs=ids pool=200x"));
 }

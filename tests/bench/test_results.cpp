@@ -58,8 +58,8 @@ TEST(Json, TextSurvives) {
 
 TEST(ClearlyFastest, NeedsQuartilesThatDoNotOverlap) {
   const std::vector<double> fast{10, 11, 12, 13, 14};         // quartiles 11 and 13
-  const std::vector<double> slow{12, 13.5, 15, 16, 17};       // from 13.5
-  const std::vector<double> overlapping{12, 13, 15, 16, 17};  // from 13
+  const std::vector<double> slow{12, 13.5, 15, 16, 17};       // lower quartile 13.5
+  const std::vector<double> overlapping{12, 13, 15, 16, 17};  // lower quartile 13
   EXPECT_EQ(clearly_fastest({&slow, &fast}), 1u);
   EXPECT_EQ(clearly_fastest({&fast, &slow}), 0u);
   EXPECT_FALSE(clearly_fastest({&fast, &slow, &overlapping}));
@@ -255,7 +255,7 @@ TEST(EarlierResults, ChangedFilesAreReplacedAndMovedOnesFound) {
   EXPECT_EQ(kept({now}, {earlier}), (Runs{5, 5}));
   earlier["digest"] = "1";
   EXPECT_EQ(kept({now}, {earlier}), Runs{5});
-  earlier = result("folder/a.obj", "ok", 5);  // of a version without digests
+  earlier = result("folder/a.obj", "ok", 5);  // a result of an earlier version has no digest
   EXPECT_EQ(kept({now}, {earlier}), Runs{5});
 }
 

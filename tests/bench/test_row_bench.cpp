@@ -64,7 +64,7 @@ class RowBenchTest : public testing::Test {
   void TearDown() override { simt::clear_interrupt(); }
 
   Fake& add(const std::string& name, double ms) {
-    fakes_.reserve(8);  // references stay valid
+    fakes_.reserve(8);  // never reallocated, so references stay valid
     Fake& fake = fakes_.emplace_back();
     fake.label = name;
     fake.ms = ms;
@@ -108,7 +108,7 @@ TEST_F(RowBenchTest, AFailureEndsOneCandidate) {
   EXPECT_EQ(fakes_[0].reason, "broken");
   EXPECT_EQ(fakes_[1].reason, "late");
   EXPECT_EQ(fakes_[2].reason, "");
-  EXPECT_EQ(steps_.size(), 4 * 3u);  // those of candidates that do not run are announced, too
+  EXPECT_EQ(steps_.size(), 4 * 3u);  // steps of candidates that do not run are announced, too
   EXPECT_FALSE(measure.stopped());
 }
 
@@ -157,7 +157,7 @@ TEST_F(RowBenchTest, AnInterruptionBetweenRunsEndsTheMeasurement) {
 }
 
 TEST_F(RowBenchTest, ARunStartsOnlyIfOneAsLongAsTheLastFits) {
-  add("a", 40);  // 40 + 40 fit 100, 40 + 40 + 40 do not
+  add("a", 40);  // two times of 40 fit into 100, three do not
   add("b", 10);
   FakeBench measure = bench(4, 0.1);
   measure.warm_up_all();
@@ -219,11 +219,11 @@ TEST_F(RowBenchTest, WallTimeCountsWhereNoneIsGiven) {
   wide.measure();
   wide.finish();
   EXPECT_EQ(runs, 2);
-  EXPECT_NEAR(fake.seconds, 0.01, 1e-9);  // the failed run, too
+  EXPECT_NEAR(fake.seconds, 0.01, 1e-9);  // includes the failed run
   runs = 5;
   FakeBench tight = bench(5, 0.009);
   tight.measure();
-  EXPECT_EQ(runs, 6);  // two of 5 ms do not fit 9
+  EXPECT_EQ(runs, 6);  // two runs of 5 ms do not fit into 9 ms
 }
 
 }  // namespace

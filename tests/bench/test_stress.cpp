@@ -125,7 +125,7 @@ TEST_F(StressCommand, ExhaustFillsThePool) {
   }
   const std::string table = run(stress("exhaust --allocators atomic --payload 16 --pool 64K")).out;
   EXPECT_TRUE(has(table, "4,096 requests")) << table;
-  EXPECT_TRUE(has(table, "0.4")) << table;  // 256 bytes of 64 KiB
+  EXPECT_TRUE(has(table, "0.4")) << table;  // 256 bytes are 0.4% of 64 KiB
 }
 
 // The second round allocates memory freed by the first.
@@ -157,7 +157,7 @@ TEST_F(StressCommand, UtilizationIsASharePerAllocator) {
   EXPECT_EQ(results.at(0).at("overlaps").at("by_content"), 0);
   EXPECT_EQ(space.at("capacity_bytes"), 1 << 20);
   EXPECT_DOUBLE_EQ(space.at("utilization"), 1 - 256.0 / (1 << 20));
-  EXPECT_EQ(space.at("steps").size(), 2u);  // --runs 2
+  EXPECT_EQ(space.at("steps").size(), 2u);  // one entry per run: --runs 2
   EXPECT_EQ(space.at("steps").at(0).at(0).at("blocks"), 65520);
   EXPECT_EQ(results.at(1).at("status"), "skipped");
   EXPECT_FALSE(results.at(1).contains("space"));
@@ -193,7 +193,7 @@ TEST_F(StressCommand, LifetimesAndSoakReportHeldOverLive) {
   const json results = run_json(stress("lifetimes --allocators atomic,heapwood --order lifo --pool "
                                        "8M --requests 64 --iterations 2 --format json"))
                            .at("results");
-  EXPECT_EQ(results.at(0).at("status"), "skipped");  // cannot free
+  EXPECT_EQ(results.at(0).at("status"), "skipped");  // this allocator cannot free
   const json& result = results.at(1);
   EXPECT_EQ(result.at("status"), "ok");
   EXPECT_EQ(result.at("settings").at("order"), "lifo");
@@ -264,12 +264,13 @@ TEST(StressPoints, ThePapersAreTheDefault) {
   EXPECT_EQ(scaling.front(), (bench::StressPoint{32, std::size_t{2} << 30, 1, 0, 0, 1}));
   auto fitting = scaling;
   EXPECT_EQ(bench::take_oversized(fitting),
-            (std::vector{scaling.back()}));  // 8 KiB, a million times
+            (std::vector{scaling.back()}));  // 8 KiB, in a million threads
   EXPECT_EQ(fitting.size(), 27u);
   EXPECT_EQ(bench::stress_points({}, StressTest::range, gpu).size(), 10u);
   EXPECT_EQ(bench::stress_points({}, StressTest::utilization, gpu),
             (std::vector{bench::StressPoint{16, std::size_t{2} << 30, 1, 1056, 0, 0}}));
-  const auto exhaust = bench::stress_points({}, StressTest::exhaust, gpu);  // bulk figure 7
+  // The points of bulk's figure 7.
+  const auto exhaust = bench::stress_points({}, StressTest::exhaust, gpu);
   ASSERT_EQ(exhaust.size(), 16u);
   EXPECT_EQ(exhaust.front(),
             (bench::StressPoint{512 << 10, std::size_t{512} << 20, 1, 0, 0, 1 << 10}));
@@ -343,10 +344,12 @@ TEST(StressReport, UnknownFiguresAreAbsent) {
   const std::string csv = bench::to_csv(table);
   EXPECT_EQ(csv,
             "allocator,4 B,64 B\n"
-            "A,0.000,0.000\nB,0.000,0.500\nC,0.000,0.000\nD,0.000,0.000\n"  // internal
-            "A,0.125,0.125\nB,0.250,0.250\nC,0.375,0.375\nD,0.500,0.500\n"  // external
+            // Internal fragmentation.
+            "A,0.000,0.000\nB,0.000,0.500\nC,0.000,0.000\nD,0.000,0.000\n"
+            // External fragmentation.
+            "A,0.125,0.125\nB,0.250,0.250\nC,0.375,0.375\nD,0.500,0.500\n"
             "A,4.00 KiB,4.00 KiB\nB,4.00 KiB,4.00 KiB\nC,4.00 KiB,4.00 KiB\n"
-            "D,4.00 KiB,4.00 KiB\n"  // address
+            "D,4.00 KiB,4.00 KiB\n"  // highest address
             "A,0.125,0.125\nB,0.250,0.250\nC,0.375,0.375\nD,0.500,0.500\n");
   EXPECT_NE(bench::to_text(table).find("not inspected: Heap"), std::string::npos);
   // Unknown figures are absent: no line, no key, an empty field.
@@ -378,8 +381,8 @@ TEST(StressReport, ShowsFiguresOfSpace) {
   EXPECT_DOUBLE_EQ(*figures.utilization, 0.9);
   EXPECT_EQ(figures.first_address_bytes, 6400);
   EXPECT_EQ(figures.address_bytes, 11520);
-  EXPECT_EQ(figures.iteration_ms, 3);  // of 2 and 4
-  EXPECT_EQ(figures.last_ms, 5.5);     // of 3 and 8
+  EXPECT_EQ(figures.iteration_ms, 3);  // the mean of 2 and 4
+  EXPECT_EQ(figures.last_ms, 5.5);     // the mean of 3 and 8
   EXPECT_EQ(bench::to_csv(app::stress_table({row})),
             "allocator,iterations,at the end of the pool,at the end addresses,iteration [ms] "
             "median,iteration [ms] last\n"

@@ -124,7 +124,7 @@ TEST_P(HostAllocators, HoldsContentsOnTheDevice) {
     ASSERT_NE(block, nullptr);
     simt::device_upload(device, block, content.data(), content.size());
     blocks.emplace_back(block, std::move(content));
-    if (i % 4 == 3) {  // its memory is mapped elsewhere
+    if (i % 4 == 3) {  // the block's memory is mapped elsewhere
       allocator->deallocate(blocks[i / 2].first);
       blocks.erase(blocks.begin() + static_cast<std::ptrdiff_t>(i / 2));
       allocator->shrink();

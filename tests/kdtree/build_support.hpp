@@ -141,7 +141,7 @@ struct Expected {
   Built built;
   std::uint64_t allocations = 0;
   std::uint64_t live_bytes = 0;   // high-water mark with one thread
-  std::uint64_t total_bytes = 0;  // of all requests
+  std::uint64_t total_bytes = 0;  // the sum of all requests
 };
 
 inline Expected expected(const MeshView& mesh, RefKind kind, const SahCosts& costs = {}) {
@@ -186,7 +186,7 @@ inline std::uint64_t arrays_of(const TreeStats& stats) {
 // nearly parallel to a plane. Kind `ids` clips at every visit.
 inline ValidateOptions tolerant(RefKind kind) {
   ValidateOptions options;
-  if (kind == RefKind::ids) options.tolerance = 2e-5;  // these soups reach 1.1e-5
+  if (kind == RefKind::ids) options.tolerance = 2e-5;  // errors in these meshes reach 1.1e-5
   return options;
 }
 

@@ -32,7 +32,7 @@ inline Vec3 unit_vector(Random& random) {
 inline void add_sliver(Soup& soup, Vec3 a, Vec3 b, Random& random, float width = 1e-3f) {
   soup.add(a, b, b + random.point(-width, width));
 }
-inline Vec3 tilted(Vec3 p) {  // by fixed angles about two axes
+inline Vec3 tilted(Vec3 p) {  // rotated by fixed angles about two axes
   const Vec3 q{0.8f * p.x - 0.6f * p.y, 0.6f * p.x + 0.8f * p.y, p.z};
   return {q.x, 0.28f * q.y - 0.96f * q.z, 0.96f * q.y + 0.28f * q.z};
 }
@@ -125,7 +125,7 @@ inline Soup hair(std::uint32_t n) {
   }
   return soup;
 }
-inline Soup cables(std::uint32_t n) {  // parallel, along a diagonal
+inline Soup cables(std::uint32_t n) {  // parallel cables along a diagonal
   Soup soup;
   Random random(17);
   for (std::uint32_t i = 0; i < n; ++i) {
@@ -148,7 +148,8 @@ inline Soup copies_of_few(std::uint32_t n) {
   }
   return soup;
 }
-inline Soup shrinking(std::uint32_t n) {  // towards a corner, by factors of two
+// Triangles that shrink towards a corner by factors of two.
+inline Soup shrinking(std::uint32_t n) {
   Soup soup;
   for (std::uint32_t i = 0; i < n; ++i) {
     const float s = std::ldexp(1.0f, -static_cast<int>(i % 60));
@@ -167,7 +168,7 @@ inline Soup crossing_sheets(std::uint32_t n) {
   }
   return soup;
 }
-inline Soup stacked_sheets(std::uint32_t n) {  // flat, close to each other
+inline Soup stacked_sheets(std::uint32_t n) {  // flat sheets close to each other
   Soup soup;
   for (std::uint32_t i = 0; i < n; ++i) {
     const float z = static_cast<float>(i) / static_cast<float>(n);

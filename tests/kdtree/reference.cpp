@@ -65,9 +65,9 @@ class Sweep {
     const double scale = costs_.intersection / area.whole();
     const double bonus = 1.0 - costs_.empty_bonus;
     const std::size_t n = triangles.size();
-    std::size_t begun = 0;   // lo < plane
-    std::size_t ended = 0;   // hi <= plane
-    std::size_t passed = 0;  // flats < plane
+    std::size_t begun = 0;   // bounds with lo < plane
+    std::size_t ended = 0;   // bounds with hi <= plane
+    std::size_t passed = 0;  // flat ones with a position < plane
     while (ended < n) {
       const float plane = begun < n ? std::min(lo_[begun], hi_[ended]) : hi_[ended];
       if (plane >= node.hi[axis]) break;

@@ -19,7 +19,7 @@
 namespace heapwood::kdtree {
 
 struct ReferenceSplit {
-  double cost = 0;  // of the node if split here
+  double cost = 0;  // cost of the node if it is split here
   unsigned axis = 0;
   float plane = 0;
   bool flats_below = true;  // which side gets the triangles that lie in the plane

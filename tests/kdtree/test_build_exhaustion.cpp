@@ -71,7 +71,7 @@ TEST_P(BuildSlowPaths, OutputArraysGrow) {
   const Subject& subject = GetParam();
   const DeviceMesh mesh(subject.device, soup.view());
   for (const RefKind kind : all_ref_kinds) {
-    if (sanitized && kind != RefKind::clipped) continue;  // the arrays are those of any kind
+    if (sanitized && kind != RefKind::clipped) continue;  // arrays are handled alike for all kinds
     const Expected want = expected(soup.view(), kind);
     for (const auto& [nodes, output] :
          {std::pair<std::size_t, std::size_t>{2, 0}, {0, 1}, {100, 1000}, {4096, 4096}}) {
@@ -110,7 +110,7 @@ TEST_P(BuildSlowPaths, ATinyQueueChangesNoTree) {
       limits.shared_nodes = shared;
       Workspace workspace(mesh, kind, ample_pool(subject, want), limits);
       expect_all_freed(subject, workspace, want, with_warps(warps));
-      if (kind == RefKind::ids) break;  // slow, and the other settings add no path
+      if (kind == RefKind::ids) break;  // this kind is slow, and the settings add no other path
       EXPECT_EQ(build(subject, workspace, with_warps(warps)).stats.hash, want.built.stats.hash);
     }
   }
@@ -128,7 +128,7 @@ using namespace test;
 
 struct Requests {
   std::size_t triangles = 60;
-  std::uint64_t first = 1, last = 1000;  // or that of the complete build
+  std::uint64_t first = 1, last = 1000;  // the last request may also be that of the complete build
 };
 
 Requests chosen_requests() {

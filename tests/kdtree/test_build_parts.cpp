@@ -61,7 +61,7 @@ TEST(NodeTaskAllowance, IsDividedAmongTheChildren) {
     const double limit = static_cast<double>(allowance) * n,
                  children = static_cast<double>(allowance_below(allowance, n, added)) *
                             (double(n) + added);
-    ASSERT_LE(children, limit * (1 + 1e-6));  // rounding of floats
+    ASSERT_LE(children, limit * (1 + 1e-6));  // sums of floats are rounded
     ASSERT_GE(children, limit * (1 - 3e-4));
   }
   EXPECT_EQ(allowance_below(7, 100, 0), 7.0f);

@@ -157,7 +157,7 @@ void expect_same(const Split& a, const Split& b) {
   EXPECT_EQ(a.cost, b.cost);
   EXPECT_EQ(a.axis_nl, b.axis_nl);
   EXPECT_EQ(a.plane, b.plane);
-  EXPECT_EQ(a.nr(), b.nr());  // hence also the side of the flat refs, if any
+  EXPECT_EQ(a.nr(), b.nr());  // so the flat refs, if any, are on the same side
 }
 
 struct ChooseKernel {
@@ -316,7 +316,7 @@ TEST(ChooseOrder, IsByCostAxisCountAndPlane) {
 }
 
 TEST(ChooseCosts, AreThoseOfTheFormula) {
-  const Box box{{0, 0, 0}, {2, 1, 1}};  // half area 5; of each half 3
+  const Box box{{0, 0, 0}, {2, 1, 1}};  // half of its area is 5; that of each half is 3
   const SplitCost cost({1, 2, 0.25f}, 1, box, 10);
   EXPECT_TRUE(cost.splittable());
   EXPECT_EQ(cost.leaf_cost(), 20);

@@ -191,7 +191,7 @@ TEST(ClipBounds, HoldWhereEdgesOfTheBoxMeetThoseOfTheTriangle) {
       if (box.empty()) continue;
       (random.below(2) != 0 ? box.lo : box.hi)[axis] = p;
       (box.lo[axis] == p ? box.hi : box.lo)[axis] = (box.lo[axis] == p ? whole.hi : whole.lo)[axis];
-      for (unsigned other = 0; other < 3; ++other) {  // inwards by up to two ulps
+      for (unsigned other = 0; other < 3; ++other) {  // moved inwards by up to two ulps
         if (other == axis || box.lo[other] == box.hi[other]) continue;
         for (unsigned i = random.below(3); i > 0; --i) {
           box.lo[other] = std::nextafter(box.lo[other], box.hi[other]);

@@ -9,7 +9,7 @@ namespace heapwood_test {
 
 struct Planted {
   heapwood::check_kind kind;
-  const char* text;  // part of the message
+  const char* text;  // a part of the message
 };
 inline constexpr Planted planted[] = {
     {heapwood::check_kind::overrun, "write at offset 40, past the end of a block of 40 bytes"},
@@ -52,7 +52,7 @@ HEAPWOOD_FN inline void plant(const heapwood::checked_heap_handle& h, int which,
   }
   if (which == 13) {
     h.free(h.at(HEAPWOOD_HERE).realloc(p, 41, 100));
-  } else if (which != 2) {  // of a block in use: found by check()
+  } else if (which != 2) {  // check() finds errors of blocks in use
     h.free(p, HEAPWOOD_HERE);
   }
   h.free(q);

@@ -109,7 +109,7 @@ TEST(CheckedHeapHeads, NamesTheBlockInFront) {
 
 TEST(CheckedHeapHeads, ReportsLeaksWithoutAHead) {
   EightBlocks t;
-  std::memset(t.blocks[2] - 112, 0x41, 96);  // the kernel's number too
+  std::memset(t.blocks[2] - 112, 0x41, 96);  // overwrites the kernel's number too
   const std::string text = text_of_leaks(t.heap);
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 8) << text;
   expect_part(text, "heapwood: leak: block at " + hexadecimal(t.blocks[2]) +
@@ -128,7 +128,7 @@ TEST(CheckedHeapHeads, FindsTheHeadOfAnotherBlock) {
   const auto errors = t.heap.check();
   ASSERT_EQ(errors.size(), 1u);
   EXPECT_EQ(errors[0].kind, check_kind::overwritten_head);
-  EXPECT_EQ(errors[0].bytes, 0u);  // not known
+  EXPECT_EQ(errors[0].bytes, 0u);  // the size is not known
 }
 
 TEST(CheckedHeapHeads, CallsWithADamagedBlock) {
@@ -144,7 +144,8 @@ TEST(CheckedHeapHeads, CallsWithADamagedBlock) {
     for (Byte i = 0; i < 24; ++i) EXPECT_EQ(moved[i], i);
   }
   EXPECT_EQ(count(t.heap.check(), check_kind::overwritten_head, damaged), 1u);
-  EXPECT_EQ(count(t.heap.check(), check_kind::double_free, damaged), 1u);  // of the second round
+  // The error of the second round.
+  EXPECT_EQ(count(t.heap.check(), check_kind::double_free, damaged), 1u);
 
   Byte* const other = t.blocks[4];
   std::memset(other - head_bytes, 0xff, 64);
@@ -251,7 +252,7 @@ class RandomWrites {
     const std::size_t bytes =
         std::min<std::size_t>(1 + up_to(up_to(1) == 0 ? 399 : 7), end - target);
     switch (up_to(3)) {
-      case 0: {  // of other heads
+      case 0: {  // copies bytes of other heads
         const Byte* const from = blocks_[up_to(blocks_.size() - 1)].start - head_bytes;
         std::memmove(target, from, std::min<std::size_t>(bytes, end - from));
         break;

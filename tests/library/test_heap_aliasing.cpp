@@ -18,7 +18,7 @@ __attribute__((noinline)) T sum_of_cleared(heap_handle h) {
   if (block == nullptr) return 1;
   T sum = 0;
   for (int i = 0; i < count; ++i) sum += block[i];
-  for (int i = 0; i < count; ++i) block[i] = 77;  // the next block at this address was not 0
+  for (int i = 0; i < count; ++i) block[i] = 77;  // so the next block at this address is not 0
   h.free(block);
   return sum;
 }

@@ -32,7 +32,7 @@ enum class Call : std::int8_t { whole_block, free_whole, own_arena, free_own, co
 
 enum class Step : std::int8_t {
   begin,
-  close,  // an own arena
+  close,  // closes the own arena
   // claim(), of an arena
   take,
   enter,

@@ -36,7 +36,7 @@ inline Image render(const RenderJob& job, const simt::DeviceId& device, const kd
 
 // Difference of two pictures of the same size.
 struct Difference {
-  double mean = 0;  // of |a - b| over all channels, in steps of 1/255
+  double mean = 0;  // mean of |a - b| over all channels, in steps of 1/255
   unsigned largest = 0;
   double above = 0;  // share of pixels with a channel that differs by more than `threshold`
 };

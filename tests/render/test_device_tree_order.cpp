@@ -36,7 +36,7 @@ Tree grown(unsigned bits, std::uint64_t seed) {
   const std::uint32_t pairs = 1u << bits;
   Tree tree;
   tree.nodes.assign(2 * std::size_t{pairs},
-                    Node::make_inner(0, 0, pairs / 2));  // in place of unused nodes
+                    Node::make_inner(0, 0, pairs / 2));  // placed where unused nodes are
   tree.nodes[1] = Node::make_leaf(0, 0);
   struct Open {
     std::uint32_t node;

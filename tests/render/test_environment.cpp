@@ -72,7 +72,7 @@ TEST(Environment, DensitiesAreThoseOfTheChosenDirections) {
     constexpr double sphere = 4 * std::numbers::pi;
     EXPECT_NEAR(angle, sphere, 0.02 * sphere);
     EXPECT_NEAR(light, mean_radiance * sphere, 0.06 * mean_radiance * sphere);
-    EXPECT_LT(differing, n / 500);  // by rounding at the cells' edges
+    EXPECT_LT(differing, n / 500);  // they differ by rounding at the cells' edges
   }
 }
 

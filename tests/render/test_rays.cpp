@@ -19,7 +19,8 @@ namespace {
 using kdtree::Hit;
 using kdtree::Ray;
 
-class Rays : public testing::TestWithParam<bool> {};  // watertight
+// The parameter: whether the test is watertight.
+class Rays : public testing::TestWithParam<bool> {};
 
 std::string describe(const Ray& r) {
   std::string text = "; ray";
@@ -118,7 +119,7 @@ TEST_P(Rays, DegenerateTrianglesAreNeverHit) {
   const Tree tree = MedianBuilder::build(soup.view());
   std::vector<Ray> rays = mixed_rays(500, 31);
   Random random(32);
-  for (int i = 0; i < 500; ++i) {  // aimed at them
+  for (int i = 0; i < 500; ++i) {  // rays aimed at these triangles
     const Vec3 origin = random.point(-1, 2);
     rays.push_back(
         {origin, 0,

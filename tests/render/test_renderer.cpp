@@ -171,7 +171,7 @@ TEST(RendererSerialShading, GivesThePictureOfTheKernel) {
   const auto compare_films = [&]<class View>(const View& shown, unsigned samples, unsigned rays) {
     SCOPED_TRACE(testing::Message() << View::coloured << ' ' << samples << ' ' << rays);
     Frame frame = frame_of(job, samples, rays);
-    frame.end_tile = 8 * 8 - 5;  // not all tiles
+    frame.end_tile = 8 * 8 - 5;  // leaves out some tiles
     const auto film_of = [&](auto kernel) {
       std::vector<Pixel> film(std::size_t{job.width} * job.height);
       std::uint32_t ticket = 3;

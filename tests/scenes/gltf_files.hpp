@@ -78,7 +78,7 @@ inline std::string tga(unsigned width, unsigned height, const std::vector<std::u
   file[12] = static_cast<char>(width);
   file[14] = static_cast<char>(height);
   file[16] = 32;
-  file[17] = 0x28;  // rows from the top, 8 bits of alpha
+  file[17] = 0x28;  // rows begin at the top, 8 bits are alpha
   for (const std::uint32_t texel : texels) {
     for (const unsigned shift : {16u, 8u, 0u, 24u}) file += static_cast<char>(texel >> shift);
   }

@@ -56,7 +56,7 @@ TEST(Gltf, ReadsEveryModeOfTriangles) {
   EXPECT_EQ(with(4), (std::vector<Triangle>{{{0, 1, 2}}, {{3, 4, 5}}}));
   EXPECT_EQ(with(5), (std::vector<Triangle>{{{0, 1, 2}}, {{2, 1, 3}}, {{2, 3, 4}}, {{4, 3, 5}}}));
   EXPECT_EQ(with(6), (std::vector<Triangle>{{{0, 1, 2}}, {{0, 2, 3}}, {{0, 3, 4}}, {{0, 4, 5}}}));
-  EXPECT_THROW(with(1), Error);  // lines alone
+  EXPECT_THROW(with(1), Error);  // a mesh of lines only
 }
 
 TEST(Gltf, TransformsApplyToInstances) {
@@ -160,7 +160,7 @@ TEST(Gltf, ReadsMaterialsAndTextures) {
       "nodes":[{"mesh":0}])"),
                  Content::materials);
   const Appearance& look = mesh.appearance;
-  ASSERT_EQ(look.materials.size(), 3u);  // and that of the primitive without one
+  ASSERT_EQ(look.materials.size(), 3u);  // two, and the default of the primitive without one
   EXPECT_EQ(look.triangle_materials, (std::vector<std::uint32_t>{0, 1, 2}));
   EXPECT_EQ(look.materials[0].name, "leaf");
   EXPECT_EQ(look.materials[0].colour, (Vec3{0.5f, 1, 1}));
@@ -398,7 +398,7 @@ TEST(Gltf, BytesAfterTheClaimedLengthAreIgnored) {
   const std::string file = primitive(b, "\"attributes\":{\"POSITION\":0}");
   EXPECT_EQ(parse_file(file + std::string(20, 'x')).triangles.size(), 1u);
   std::string shorter = file;
-  shorter[8] = 4;  // less than the header
+  shorter[8] = 4;  // a chunk shorter than its header
   shorter[9] = shorter[10] = 0;
   EXPECT_THROW(parse_file(shorter), Error);
 }

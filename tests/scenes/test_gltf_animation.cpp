@@ -47,7 +47,7 @@ TEST(GltfAnimation, TranslationsAreInterpolated) {
   EXPECT_EQ(a.duration(0), 4);
   EXPECT_EQ(a.rest().vertices[1], (Vec3{1, 0, 0}));
   expect_near(corner_at(a, -5), {1, 0, 0});
-  expect_near(corner_at(a, 0.5), {1, 0, 0});  // before the first key
+  expect_near(corner_at(a, 0.5), {1, 0, 0});  // the time is before the first key
   expect_near(corner_at(a, 1.5), {2, 0, 0});
   expect_near(corner_at(a, 2), {3, 0, 0});
   expect_near(corner_at(a, 3), {3, 4, 0});
@@ -75,7 +75,7 @@ TEST(GltfAnimation, RotationFollowsTheArc) {
   const float h = 0.70710678f;
   const GltfAnimation a = animated({0, 1}, {0, 0, 0, 1, 0, 0, h, h}, "rotation", "LINEAR");
   expect_near(corner_at(a, 1), {0, 1, 0});
-  expect_near(corner_at(a, 1.0 / 3), {0.8660254f, 0.5f, 0});  // 30 degrees
+  expect_near(corner_at(a, 1.0 / 3), {0.8660254f, 0.5f, 0});  // turned by 30 degrees
   // A turn whose quaternion has the opposite sign takes the short arc, too.
   const GltfAnimation b = animated({0, 1}, {0, 0, 0, 1, 0, 0, -h, -h}, "rotation", "LINEAR");
   expect_near(corner_at(b, 1.0 / 3), {0.8660254f, 0.5f, 0});
@@ -103,13 +103,14 @@ TEST(GltfAnimation, SkinsFollowTheirJoints) {
   const auto file = [](const std::vector<std::uint8_t>& joints) {
     GltfBuilder b;
     b.add(joints, 5121, "VEC4", 4);
-    b.floats({1, 0, 0, 0, 0, 1, 0, 0, 2, 2, 0, 0}, "VEC4", 4);  // not normalized
+    // Quaternions that are not normalized.
+    b.floats({1, 0, 0, 0, 0, 1, 0, 0, 2, 2, 0, 0}, "VEC4", 4);
     // Inverse bind: none, and back from x = 1.
     b.floats({1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0,  0, 0, 1,
               1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, -1, 0, 0, 1},
              "MAT4", 16);
     b.floats({0, 1}, "SCALAR", 1);
-    b.floats({0, 0, 0, 1, 0, 0, 1, 0}, "VEC4", 4);  // half a turn
+    b.floats({0, 0, 0, 1, 0, 0, 1, 0}, "VEC4", 4);  // a quaternion of half a turn
     return b.file(
         R"("meshes":[{"primitives":[{"attributes":{"POSITION":0,"JOINTS_0":1,"WEIGHTS_0":2}}]}],
         "nodes":[{"mesh":0,"skin":0,"translation":[50,0,0]},{"children":[2]},
@@ -122,7 +123,7 @@ TEST(GltfAnimation, SkinsFollowTheirJoints) {
   for (std::size_t i = 0; i < 3; ++i)
     expect_near(a.rest().vertices[i], {one_triangle[3 * i], one_triangle[3 * i + 1], 0});
   expect_near(corner_at(a, 1, 0), {0, 0, 0});
-  expect_near(corner_at(a, 1, 1), {1, 0, 0});  // at the joint
+  expect_near(corner_at(a, 1, 1), {1, 0, 0});  // follows the joint
   expect_near(corner_at(a, 1, 2), {1, 0, 0});  // mean of (0,1,0) and (2,-1,0)
   expect_error(Exit::scene, {"skins[0]", "joint 7"}, [&] {
     animation_of(file({0, 0, 0, 0, 0, 7, 0, 0, 0, 1, 0, 0}));

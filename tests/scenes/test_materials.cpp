@@ -37,7 +37,7 @@ TEST(Materials, AreReadFromObjFiles) {
   EXPECT_EQ(look.materials[2].alpha, 0.25f);
   EXPECT_EQ(look.materials[3].emission, (Vec3{15, 14, 13}));
   EXPECT_TRUE(look.uvs.empty());
-  EXPECT_EQ(mesh.notes.size(), 1u);  // nowhere
+  EXPECT_EQ(mesh.notes.size(), 1u);  // the texture is found nowhere
   const Mesh plain = load(folder / "a.obj");
   EXPECT_TRUE(plain.appearance.empty());
   testing::expect_same(mesh, plain);
@@ -75,9 +75,9 @@ TEST(Materials, TexturesAreReadFromObjFiles) {
       EXPECT_EQ(look.uvs[look.uv_triangles[t].v[c]], (Uv{p.x, 1 - p.y}));
     }
   }
-  EXPECT_EQ(look.uvs[look.uv_triangles[2].v[0]], Uv{});  // without
+  EXPECT_EQ(look.uvs[look.uv_triangles[2].v[0]], Uv{});  // a corner without texture coordinates
   EXPECT_EQ(look.uvs[look.uv_triangles[3].v[1]], (Uv{1, 1}));
-  EXPECT_EQ(look.uvs[look.uv_triangles[3].v[2]], Uv{});  // out of range
+  EXPECT_EQ(look.uvs[look.uv_triangles[3].v[2]], Uv{});  // an index out of range
 }
 
 TEST(Materials, AMissingLibraryIsANote) {
@@ -156,7 +156,7 @@ TEST(Materials, OpacityIsAlphaOrLuminance) {
   std::string plain = tga(2, 1, {});
   plain[16] = 24;
   plain[17] = 0x20;
-  plain += std::string("\x40\x40\x40\x00\xff\x00", 6);  // grey and green
+  plain += std::string("\x40\x40\x40\x00\xff\x00", 6);  // a grey and a green pixel
   folder.write("plain.tga", plain);
   const auto alphas = [&](const std::string& maps) {
     const Mesh mesh = with_library(folder, "newmtl a\n" + maps);
@@ -270,7 +270,7 @@ TEST(PictureFile, ClaimsAreLimited) {
   std::string file = tga(2, 1, {1, 2});
   EXPECT_TRUE(decode_picture(testing::bytes_of(file), texture, reason));
   EXPECT_EQ(texture.texels, (std::vector<std::uint32_t>{1, 2}));
-  file[13] = file[15] = 0x30;  // 12,290 x 12,289
+  file[13] = file[15] = 0x30;  // makes the size 12,290 x 12,289
   EXPECT_FALSE(decode_picture(testing::bytes_of(file), texture, reason));
   EXPECT_NE(reason.find("12290x12289 pixels"), std::string::npos) << reason;
   EXPECT_FALSE(decode_picture({}, texture, reason));
@@ -337,9 +337,9 @@ TEST(PictureData, TruncatedTgaFilesAreRefused) {
   expect_decodes_only_whole(runs + "\x82"s + "abcd"s + "\x02"s + "abcdabcdabcd"s);
 
   std::string palette = testing::tga(2, 2, {});
-  palette[0] = 3;  // bytes of text
+  palette[0] = 3;  // length of the text
   palette[1] = palette[2] = 1;
-  palette[5] = 2;   // entries
+  palette[5] = 2;   // number of palette entries
   palette[7] = 24;  // bits per entry
   palette[16] = 8;
   expect_decodes_only_whole(palette + "txt" + "rgbrgb" + "\0\1\1\0"s);

@@ -17,7 +17,7 @@ using namespace testing;
 TEST(Moving, ProceduralScenesAreTheSameEverywhere) {
   const struct {
     const char* name;
-    std::uint64_t digests[2];  // of frames 0 and 77
+    std::uint64_t digests[2];  // digests of frames 0 and 77
   } scenes[] = {
       {"statue~:3k", {0x1fcf35b66fe8235d, 0x29d4a8ae931fb571}},
       {"explode:3k:2", {0xc72be538b7e2eff0, 0x2ad4ac409a476064}},

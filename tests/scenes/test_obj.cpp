@@ -134,7 +134,7 @@ TEST(Obj, ACommentDoesNotContinue) {
   }
   EXPECT_EQ(parse_text(three + "f 1 2 \\\n 3 # end \\\nf 1 2 3\n").triangles.size(), 2u);
   EXPECT_EQ(parse_text(three + "f 1 2 3\ng a#\\\nf 1 2 3\n").triangles.size(),
-            1u);  // a name, not a comment
+            1u);  // `#` belongs to a name here, it begins no comment
 }
 
 TEST(Obj, PointsAndLinesAreNoTriangles) {

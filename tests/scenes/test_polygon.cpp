@@ -164,7 +164,7 @@ TEST(Polygon, ConvexIsAFanAndAQuadIsSplitAtTheShorterDiagonal) {
   EXPECT_EQ(split({{0, 0}, {1, 0}, {1, 1}, {0, 1}}), at_0);
   EXPECT_EQ(split({{0, 0}, {1, 0}, {3, 3}, {0, 1}}), at_1);
   EXPECT_EQ(split({{0, 0}, {4, 0}, {1, 1}, {0, 4}}),
-            at_0);  // a dart: the other diagonal is outside
+            at_0);  // a dart: its other diagonal lies outside
   EXPECT_EQ(split({{4, 0}, {1, 1}, {0, 4}, {0, 0}}), at_1);
 }
 

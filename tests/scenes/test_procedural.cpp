@@ -107,7 +107,7 @@ TEST(Families, StandsOfAStadiumMeetVertexToVertex) {
   std::size_t open = 0;
   for (const auto& [edge, triangles] : edges) open += triangles == 1;
   EXPECT_GT(edges.size(), 100u);
-  EXPECT_LT(open, edges.size() / 10) << edges.size();  // the outer rings
+  EXPECT_LT(open, edges.size() / 10) << edges.size();  // the edges of the outer rings
 }
 
 // Procedural scenes are identical to the bit on every machine and with every compiler and C
@@ -194,7 +194,7 @@ TEST(Patches, CloseAroundAnAxisAndMeetAtPoles) {
   // Euler: a closed surface without holes.
   EXPECT_EQ(mesh.vertices.size() + mesh.triangles.size() - 3 * mesh.triangles.size() / 2, 2u);
   for (const Vec3& p : mesh.vertices) EXPECT_NEAR(length(p), 1, 1e-5f);
-  for (const Triangle& t : mesh.triangles) {  // all face outwards
+  for (const Triangle& t : mesh.triangles) {  // all triangles face outwards
     const Vec3 a = mesh.vertices[t.v[0]], b = mesh.vertices[t.v[1]], c = mesh.vertices[t.v[2]];
     EXPECT_GT(dot(cross(b - a, c - a), a + b + c), 0);
   }

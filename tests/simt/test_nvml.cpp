@@ -140,8 +140,8 @@ TEST(NvmlRecords, HaveTheTimeOfLimitedClocks) {
   record.sample();
   const auto limited = record.limited_ms();
   EXPECT_EQ(limited[0], 500.0);
-  EXPECT_EQ(limited[1], std::nullopt);  // went back
-  EXPECT_EQ(limited[2], std::nullopt);  // longer than the time that passed
+  EXPECT_EQ(limited[1], std::nullopt);  // the counter went back
+  EXPECT_EQ(limited[2], std::nullopt);  // the counter grew by more than the time that passed
   EXPECT_EQ(limited[3], 0.0);
   EXPECT_TRUE(record.was_throttled());
 }

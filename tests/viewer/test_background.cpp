@@ -44,7 +44,7 @@ TEST(BackgroundJobs, AJobThatHasNotBegunIsCancelled) {
     return !builds.empty() && builds.back().ended;
   };
   ASSERT_TRUE(wait_for(take_build));
-  ASSERT_EQ(builds.size(), 1u);  // no scene precedes it
+  ASSERT_EQ(builds.size(), 1u);  // no outcome with a scene precedes it
   EXPECT_TRUE(builds.back().cancelled);
   builds.clear();
   ASSERT_TRUE(jobs.start(spec));  // nothing of the cancelled one is left

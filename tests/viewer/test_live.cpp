@@ -109,7 +109,7 @@ TEST(Live, BuildsAndTheWindowTakeTurns) {
   job.join();
   EXPECT_TRUE(building);
   link.begin_drawing(0.001);
-  link.begin_builds();  // the window does not end: after a tenth of a second the build starts
+  link.begin_builds();  // the window never ends its frame, so the build starts after 0.1 s
   link.end_builds();
 }
 
@@ -175,7 +175,8 @@ TEST_F(LiveTab, EachNumberKeyHasItsButton) {
   ASSERT_EQ(count, 9u);
   ASSERT_TRUE(report["places"].contains("choice 9"));
   const Json& last = report["places"]["choice 9"];
-  EXPECT_LT(last[0].get<float>() + last[2].get<float>() / 2, 1280 - 340);  // left of the panel
+  // The label ends left of the panel.
+  EXPECT_LT(last[0].get<float>() + last[2].get<float>() / 2, 1280 - 340);
 }
 
 TEST_F(LiveTab, AMovingSceneIsBuiltOnlyInLive) {

@@ -127,7 +127,7 @@ TEST(HeapMap, CellsAreTheBytesThatBlocksCover) {
        {0u, recording.events / 3, recording.events / 2, recording.events}) {
     const HeapMap map(recording, time, 50, 20, recording.reach);
     ASSERT_GE(map.cell_bytes * map.cells.size(), map.bytes);
-    std::vector<std::uint32_t> owner(map.bytes, 0);  // byte by byte
+    std::vector<std::uint32_t> owner(map.bytes, 0);  // owner of each byte
     for (const workloads::Block& block : recording.blocks()) {
       if (!(block.born < time && time <= block.released)) continue;
       for (std::uint64_t b = block.offset; b < block.offset + block.bytes; ++b)
@@ -147,7 +147,8 @@ TEST(HeapMap, CellsAreTheBytesThatBlocksCover) {
 TEST(HeapMap, FirstBlockIsTheLowestInUse) {
   const Recording recording = record("pipes:1k", "cfmmalloc");
   const std::uint32_t time = recording.events / 2;
-  std::vector<std::uint32_t> owner(recording.reach + alloc::granule, 0);  // per byte: birth + 1
+  // For each byte: birth of its block + 1.
+  std::vector<std::uint32_t> owner(recording.reach + alloc::granule, 0);
   for (const workloads::Block& block : recording.blocks()) {
     if (!block.occupies(time)) continue;
     std::fill_n(owner.begin() + static_cast<std::ptrdiff_t>(block.offset),
@@ -178,7 +179,8 @@ TEST(Recording, CurvesEndWhereTheBuildEnds) {
   EXPECT_EQ(end.used_bytes, 0u);
   EXPECT_FALSE(end.internal);
   EXPECT_EQ(recording.high_water_bytes,
-            recording.requests.high_water_bytes);  // Counted's, with two threads
+            // The figure of the Counted adaptor, with two threads.
+            recording.requests.high_water_bytes);
   EXPECT_EQ(end.high_water_bytes, recording.high_water_bytes);
   EXPECT_EQ(&recording.at(0), &recording.points.front());
   EXPECT_EQ(&recording.at(recording.events), &end);
@@ -243,7 +245,7 @@ TEST(CompareRows, LowerBoundsAreMarkedAndNeverTheBest) {
   const auto again = compare_rows(results);
   EXPECT_EQ(again[2].ms, "failed");
   EXPECT_TRUE(std::isinf(again[2].key_ms));
-  EXPECT_FALSE(again[1].best);  // nothing to compare it with
+  EXPECT_FALSE(again[1].best);  // there is no other time to compare with
 }
 
 TEST(CompareRows, TheSpreadIsThatOfTheMiddleHalf) {

@@ -222,7 +222,7 @@ TEST_F(Compare, BarsAppearWhileItRuns) {
   ASSERT_EQ(early["table"].size(), end["table"].size());
   for (std::size_t i = 0; i < end["table"].size(); ++i) {
     EXPECT_EQ(early["table"][i][0], end["table"][i][0]);
-    EXPECT_EQ(early["table"][i][4], false);  // none is the fastest so far
+    EXPECT_EQ(early["table"][i][4], false);  // no allocator is the fastest so far
     EXPECT_NE(end["table"][i][1], "waiting");
   }
 }

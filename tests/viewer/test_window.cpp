@@ -158,7 +158,8 @@ TEST_F(Window, TheTableShowsWhatWasMeasured) {
 // AtomicMalloc never frees: at the end its one used region is shown as lost.
 TEST_F(Window, TheHeapMapShowsTheWalk) {
   std::string forward;
-  for (int i = 0; i < 12; ++i) forward += "; key . shift";  // a thousand events each
+  // Each key press goes a thousand events forward.
+  for (int i = 0; i < 12; ++i) forward += "; key . shift";
   const Json report = run("statue:1k --allocator atomic --mode normals",
                           "wait built; key H; wait recorded; key Space; wait 0.2" + forward +
                               "; move 5 5; wait 0.3; window @window.png 1280x720 1");
@@ -224,7 +225,7 @@ TEST_F(Window, FailuresAreMessages) {
   for (const auto& [arguments, steps, words] : cases) {
     const Json report = run(arguments, steps);
     for (const std::string& word : words) EXPECT_PRED2(has, report["messages"], word);
-    EXPECT_EQ(report["scene"].is_null(), arguments[0] == '/');  // the old one stays
+    EXPECT_EQ(report["scene"].is_null(), arguments[0] == '/');  // the old scene stays
   }
 }
 
@@ -291,8 +292,8 @@ TEST_F(Window, FragmentationIsShownOverTheBuild) {
   EXPECT_LT(heap["internal"], 1);
   // The curves are drawn in their colours.
   const render::Image window = picture("window.png");
-  EXPECT_GT(count_near(window, {226, 121, 156}, 12), 50);  // internal
-  EXPECT_GT(count_near(window, {107, 173, 242}, 12), 50);  // largest hole
+  EXPECT_GT(count_near(window, {226, 121, 156}, 12), 50);  // colour of internal fragmentation
+  EXPECT_GT(count_near(window, {107, 173, 242}, 12), 50);  // colour of the largest hole
   EXPECT_EQ(json("end")["heap_playing"], false);
   EXPECT_EQ(json("end")["texts"]["time"].get<std::string>().find("worst moment: event "), 0u);
   EXPECT_EQ(again["texts"]["time"].get<std::string>().find("event "), 0u);

@@ -11,7 +11,7 @@ namespace heapwood::tests {
 
 struct TraceShape {
   std::uint32_t warps = 3, lanes = 1, kernels = 2;
-  std::size_t events = 1200;  // per kernel
+  std::size_t events = 1200;  // events per kernel
   std::uint32_t max_bytes = 300;
   std::size_t max_live = 100;
 };

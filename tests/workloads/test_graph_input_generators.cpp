@@ -82,7 +82,7 @@ TEST(GraphGenerators, OfSpecialArgumentsAreValid) {
         << name;
   }
   EXPECT_EQ(load_graph("road:2345").graph.vertices(), 2345u);
-  EXPECT_EQ(load_graph("grid3d:3001:3").graph.vertices(), 3000u);  // whole nodes
+  EXPECT_EQ(load_graph("grid3d:3001:3").graph.vertices(), 3000u);  // rounded down to whole nodes
   EXPECT_EQ(load_graph("rmat:9").graph.vertices(), 512u);
 }
 

@@ -92,7 +92,8 @@ TEST(GraphWarps, PagesAreReturnedAfterARefusal) {
   EXPECT_EQ(refused.refused, 1u);
   EXPECT_EQ(refused.refused_edges, 178u);
   EXPECT_EQ(graph.edges(), few);
-  EXPECT_EQ(graph.update(std::span(many).first(148), {}).inserted, 128u);  // all ten pages
+  // As many as fit into all ten pages.
+  EXPECT_EQ(graph.update(std::span(many).first(148), {}).inserted, 128u);
 }
 
 // Adjacencies that a warp visits together, next to short ones.

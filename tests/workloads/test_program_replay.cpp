@@ -135,7 +135,7 @@ TEST_F(ProgramReplay, TakesTurnsWithoutCalls) {
 struct Deed {
   Kind kind;
   std::uint64_t bytes;
-  std::uint32_t warp, number;  // of the request
+  std::uint32_t warp, number;  // warp and number of the request
   bool operator==(const Deed&) const = default;
 };
 
@@ -282,7 +282,7 @@ TEST(TraceSummary, CountsWhatIsInUse) {
   const TraceSummary summary = summarize(trace);
   EXPECT_EQ(summary.requests, 3u);
   EXPECT_EQ(summary.frees, 3u);
-  EXPECT_EQ(summary.other_frees, 2u);  // by another warp; in a later kernel
+  EXPECT_EQ(summary.other_frees, 2u);  // one by another warp, one in a later kernel
   EXPECT_EQ(summary.warps, 2u);
   EXPECT_EQ(summary.requested, 118u);
   EXPECT_EQ(summary.padded_bytes, 112u + 32u + 16u);

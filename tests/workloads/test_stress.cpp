@@ -234,7 +234,7 @@ TEST_F(Stress, OverlapsAreFound) {
   if (device_.kind == simt::DeviceKind::cpu) device_.threads = 1;
   StressJob j = job(StressTest::cycle, 4096 + 256, 4, 1);
   j.iterations = 10;
-  j.payload = 512;  // eight fit
+  j.payload = 512;  // eight such blocks fit into the pool
   j.touch = true;
   EXPECT_GT(compiled->stress(j).damaged, 0u);
   j.touch = false;
@@ -244,7 +244,7 @@ TEST_F(Stress, OverlapsAreFound) {
   EXPECT_EQ(compiled->stress(j).overlaps, 32u);
   j.pool.bytes = std::size_t{1} << 12;
   j.iterations = 1;
-  EXPECT_EQ(compiled->stress(j).overlaps, 0u);  // four live
+  EXPECT_EQ(compiled->stress(j).overlaps, 0u);  // four blocks are live at once
   j = job(StressTest::range, 4096 + 256, 10, 1);
   j.payload = 512;
   j.iterations = 3;

@@ -37,7 +37,7 @@ __global__ void use(Handle h, unsigned round, unsigned* wrong, unsigned* refused
     unsigned bad = 0;
     for (unsigned j = 0; j < words[k]; ++j) bad += blocks[k][j] != i + k + j;
     if (bad != 0) atomicAdd(wrong, 1);
-    if (k != round % blocks_per_thread) h.free(blocks[k]);  // the others go with the heap
+    if (k != round % blocks_per_thread) h.free(blocks[k]);  // the destructor frees the others
   }
 }
 
@@ -51,7 +51,8 @@ void create_and_destroy(const char* kind) {
       Heap heap(bytes);
       use<<<threads / 256, 256>>>(heap.handle(), round, wrong.data(), refused.data());
       check_cuda(cudaGetLastError());
-      if (round % 2 == 0) check_cuda(cudaDeviceSynchronize());  // else the destructor waits
+      // In other rounds the destructor waits.
+      if (round % 2 == 0) check_cuda(cudaDeviceSynchronize());
     }
     if (round == 0) before = free_bytes();  // the first launch loads the kernel
   }

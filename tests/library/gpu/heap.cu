@@ -183,7 +183,7 @@ void replaced_new() {
   check_cuda(cudaDeviceSynchronize());
   check(sum[0] == 4 * 127 * 64);
   check(heap.report_leaks() == 0);
-  const std::vector<int> on_host(1000, 1);  // with the host's `new`
+  const std::vector<int> on_host(1000, 1);  // allocated by the host's `new`
   check(on_host[999] == 1);
 }
 

@@ -9,7 +9,7 @@ struct CountKernel {
   struct Scratch {};
   static constexpr bool independent = true;
   static constexpr unsigned block_threads = 256, blocks_per_multiprocessor = 1;
-  unsigned* runs;  // of each number
+  unsigned* runs;  // how often each number was run
   unsigned warps;
 
   template <class Warp>

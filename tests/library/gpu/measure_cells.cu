@@ -27,7 +27,7 @@ __global__ void nothing(MeasuredHandle, void**, unsigned) {}
 
 struct Cell {
   unsigned threads;
-  std::size_t bytes;  // 0: mixed
+  std::size_t bytes;  // bytes per request; 0: mixed sizes
 };
 
 void measure(MeasuredHeap& heap, const Cell& cell, int runs, void** blocks, const unsigned* sizes) {

@@ -36,7 +36,7 @@ class Nvrtc : public testing::TestWithParam<std::tuple<const char*, const char*>
 TEST_P(Nvrtc, CompilesWithoutWarnings) {
   const auto [source, standard] = GetParam();
   const std::string cuda = "-I" CUDA_INCLUDE_FOLDER, headers = "-I" HEAPWOOD_HEADERS;
-  const std::string cccl = cuda + "/cccl";  // from CUDA 13 on
+  const std::string cccl = cuda + "/cccl";  // where the headers are in CUDA 13 and later
   const char* const options[] = {standard, "-arch=compute_90", cuda.c_str(), cccl.c_str(),
                                  headers.c_str()};
   nvrtcProgram program{};

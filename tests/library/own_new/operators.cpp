@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <new>
 
-std::atomic<int> own_new_blocks{0};  // in use
+std::atomic<int> own_new_blocks{0};  // blocks in use
 
 namespace {
 

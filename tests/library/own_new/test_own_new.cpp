@@ -8,7 +8,7 @@
 #include <new>
 #include <string>
 
-extern std::atomic<int> own_new_blocks;  // operators.cpp
+extern std::atomic<int> own_new_blocks;  // defined in operators.cpp
 
 namespace heapwood {
 namespace {

@@ -15,8 +15,9 @@ struct Toy {
       .id = "toy", .label = "Toy", .paper = "none", .note = "64 cells, for tests"};
 
   struct Header {
-    std::uint64_t used;        // bit i: cell i
-    std::uint32_t length[64];  // cells of the block that starts here, or 0; its owner's
+    std::uint64_t used;  // bit i: cell i is in use
+    // Cells of the block that starts here, or 0; only its owner accesses it.
+    std::uint32_t length[64];
   };
   static constexpr std::size_t header = 512;
 
