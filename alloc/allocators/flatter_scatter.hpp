@@ -14,10 +14,10 @@
 //   - the tables of all access blocks are at the beginning of the pool, and an access block is a
 //     quarter of the pool, at least 32 pages: this limits the size of requests;
 //   - pages have 128 KiB, in small pools less;
-//   - a request that finds no page of its size takes a chunk of up to twice the size.
+//   - a request waits for the thread that clears the bitmap of a page that suits it.
 //
-// Limits: sizes are exact to 16 bytes, so each size in use has pages of its own. A request is
-// refused after two searches of all pages, or because other threads change pages meanwhile.
+// Limits: a page serves requests of half its chunk size and more. A request is refused after a
+// search of all pages, or because other threads change pages meanwhile.
 // Overhead: 8 bytes per page, one bit per chunk.
 #pragma once
 
@@ -28,6 +28,7 @@
 #include "alloc/allocator.hpp"
 #include "alloc/primitives/lane_group.hpp"
 #include "alloc/primitives/word.hpp"
+#include "simt/warp.hpp"
 
 namespace heapwood::alloc {
 
@@ -67,9 +68,13 @@ class FlatterScatter {
       // Lanes that request the same size from the same pool make one request.
       const LaneGroup<Thread> group(thread, thread.together(base_ + size / granule));
       const std::uint32_t page = scaled(hash(thread.sm(), size), pages_);
-      const std::uint32_t n = group.once([&] { return enter(page, size, group.size()); });
-      if (n < group.size()) return allocate_slow(self(), thread, group.lanes(), page, n, size);
-      return take(self(), thread, group.lanes(), page, size);
+      const std::uint64_t counted = group.once([&] {
+        // relaxed: a hint; count() decides.
+        return count(page, chunk_in(state(page).load(simt::relaxed), size), group.size());
+      });
+      if (low(counted) < group.size())
+        return allocate_slow(self(), thread, group.lanes(), page, counted, size);
+      return take(self(), thread, group.lanes(), page, high(counted));
     });
   }
 
@@ -146,16 +151,18 @@ class FlatterScatter {
     return (sm + size / granule * 38183u) * 2654435769u;
   }
 
-  // Counts up to n chunks of a size as used, if the page has this size or is empty; returns how
-  // many.
-  HEAPWOOD_INLINE std::uint32_t enter(std::uint32_t page, std::uint32_t size,
+  // The chunk size for a request in a page with this state: the page's if that suits the request.
+  static HEAPWOOD_INLINE std::uint32_t chunk_in(std::uint64_t state, std::uint32_t size) {
+    const std::uint32_t there = size_of(state);
+    return there >= size && there <= 2 * size ? there : size;
+  }
+  // Counts up to n chunks as used, if the page has this chunk size. Returns {size, how many}.
+  HEAPWOOD_INLINE std::uint64_t count(std::uint32_t page, std::uint32_t size,
                                       std::uint32_t n) const {
     const std::uint32_t all = chunks(size);
-    Word64 word = state(page);
+    const Word64 word = state(page);
     std::uint64_t seen = word.load(simt::relaxed);
-    if (size_of(seen) != size && count_of(seen) == 0)
-      return set_size(self(), page, seen, size, n < all ? n : all);
-    if (size_of(seen) != size || count_of(seen) >= all) return 0;
+    if (size_of(seen) != size || count_of(seen) >= all) return size * one_size;
     // acquire: synchronizes with the thread that cleared the bitmap.
     seen = word.fetch_add(n, simt::acquire);
     std::uint32_t counted = 0;
@@ -163,20 +170,31 @@ class FlatterScatter {
       counted = all - count_of(seen) < n ? all - count_of(seen) : n;
     // relaxed: no thread has used these chunks.
     if (counted < n) word.fetch_sub(n - counted, simt::relaxed);
-    return counted;
+    return size * one_size + counted;
   }
-  // Gives an empty page, whose state is `seen`, a chunk size, with n chunks counted as used.
-  // Returns n, or 0 if another thread was faster.
-  static HEAPWOOD_OUTLINE std::uint32_t set_size(const FlatterScatter* self, std::uint32_t page,
-                                                 std::uint64_t seen, std::uint32_t size,
-                                                 std::uint32_t n) {
-    Word64 word = self->state(page);
-    // acquire: synchronizes with the last users of the page's chunks.
+  // count() for any page that suits the request or is empty. Waits for a thread that prepares the
+  // page: otherwise all warps of a multiprocessor would prepare pages at the same time.
+  template <class Thread>
+  static HEAPWOOD_OUTLINE std::uint64_t enter(const FlatterScatter* self, Thread thread,
+                                              std::uint32_t page, std::uint32_t size,
+                                              std::uint32_t n) {
+    const Word64 word = self->state(page);
+    std::uint64_t seen = word.load(simt::relaxed);
+    if (size_of(seen) == chunk_in(seen, size) && count_of(seen) >= locked) {
+      simt::wait_until(thread, [&] {
+        seen = word.load(simt::relaxed);  // relaxed: count() acquires
+        return count_of(seen) < locked;
+      });
+    }
+    const std::uint32_t chunk = chunk_in(seen, size), all = self->chunks(chunk);
+    if (size_of(seen) == chunk || count_of(seen) != 0) return self->count(page, chunk, n);
+    if (n > all) n = all;
+    // The page is empty: sets its size. acquire: synchronizes with the last users of its chunks.
     if (!word.compare_exchange_strong(seen, size * one_size + locked + n, simt::acquire,
                                       simt::relaxed))
       return 0;
-    const std::uint32_t all = self->chunks(size), words = (all + 63) / 64;
-    HEAPWOOD_ROLLED
+    const std::uint32_t words = (all + 63) / 64;
+    HEAPWOOD_UNROLLED_4
     for (std::uint32_t i = 0; i < words + self->upper_words(); ++i)
       Word64(self->full_words(page, i)).store(0, simt::relaxed);  // relaxed: the page is locked
     // Bits of the last word that belong to no chunk are set, as if used.
@@ -184,10 +202,10 @@ class FlatterScatter {
       Word64(self->bits_of(page, words - 1)).store(~std::uint64_t{0} << all % 64, simt::relaxed);
     // release: publishes the bitmap.
     word.fetch_sub(locked, simt::release);
-    return n;
+    return size * one_size + n;
   }
 
-  // Returns a chunk to each lane of a group for which enter() has counted chunks. Returns nullptr
+  // Returns a chunk to each lane of a group for which chunks have been counted. Returns nullptr
   // only if the launch is aborted.
   template <class Thread>
   static HEAPWOOD_OUTLINE void* take(const FlatterScatter* self, Thread thread, std::uint32_t lanes,
@@ -256,45 +274,60 @@ class FlatterScatter {
     return taken;
   }
 
-  // Slow path of allocate(): `page` has chunks for the first n lanes; the search continues for the
-  // others. In a second search of all pages, chunks of up to twice the size are accepted.
+  // Slow path of allocate(), whose count() in `page` returned `counted`: searches for the lanes that
+  // have no chunk.
   template <class Thread>
   static HEAPWOOD_OUTLINE void* allocate_slow(const FlatterScatter* self, Thread thread,
                                               std::uint32_t lanes, std::uint32_t page,
-                                              std::uint32_t n, std::uint32_t size) {
+                                              std::uint64_t counted, std::uint32_t size) {
     LaneGroup<Thread> group(thread, lanes);
-    std::uint32_t chunk = size;
     HEAPWOOD_ROLLED
-    for (std::uint32_t visited = 1;;) {
-      const bool has_chunk = group.rank() < n;
+    for (std::uint32_t visited = 0;;) {
+      const bool has_chunk = group.rank() < low(counted);
       group = group.part(has_chunk);
-      if (has_chunk) return take(self, thread, group.lanes(), page, chunk);
-      // The first lane searches for all lanes.
-      struct Found {
-        std::uint32_t visited, page, n, chunk;
-      } found{visited, page, 0, size};
-      if (group.rank() == 0) {
-        HEAPWOOD_ROLLED
-        for (; found.n == 0 && found.visited < 2 * self->pages_; ++found.visited) {
-          found.page = self->page_after(found.page);
-          // relaxed: a hint; enter() decides.
-          const std::uint64_t seen = self->state(found.page).load(simt::relaxed);
-          found.chunk = size;
-          if (found.visited >= self->pages_ && size_of(seen) > size && size_of(seen) <= 2 * size)
-            found.chunk = size_of(seen);
-          if (size_of(seen) == found.chunk || count_of(seen) == 0)
-            found.n = self->enter(found.page, found.chunk, group.size());
-        }
-      }
-      visited = group.once([&] { return found.visited; });
-      page = group.once([&] { return found.page; });
-      chunk = group.once([&] { return found.chunk; });
-      n = group.once([&] { return found.n; });
-      if (n == 0) return nullptr;
+      if (has_chunk) return take(self, thread, group.lanes(), page, high(counted));
+      if (group.rank() == 0) counted = find_page(self, thread, page, visited, size, group.size());
+      counted = group.once([=] { return counted; });
+      visited = group.once([=] { return visited; });
+      page = group.once([=] { return page; });
+      if (counted == 0) return nullptr;
     }
   }
-  HEAPWOOD_INLINE std::uint32_t page_after(std::uint32_t page) const {
-    return page + 1 == pages_ ? 0 : page + 1;
+  // Searches the pages from `page` on, of which `visited` have been searched, and counts chunks in
+  // the first one that fits.
+  template <class Thread>
+  static HEAPWOOD_INLINE std::uint64_t find_page(const FlatterScatter* self, Thread& thread,
+                                                 std::uint32_t& page, std::uint32_t& visited,
+                                                 std::uint32_t size, std::uint32_t n) {
+    constexpr std::uint32_t batch = 8;
+    const std::uint32_t all = self->chunks(size);
+    HEAPWOOD_ROLLED
+    for (std::uint32_t first = page; visited < self->pages_;
+         first = self->page_after(first, batch)) {
+      // Bit i: the i-th page seems to fit. The loads are in flight together.
+      std::uint32_t fit = 0;
+      HEAPWOOD_UNROLLED
+      for (std::uint32_t i = 0; i < batch; ++i) {
+        // relaxed: a hint; enter() decides.
+        const std::uint64_t seen = self->state(self->page_after(first, i)).load(simt::relaxed);
+        const bool has_space = count_of(seen) < all || count_of(seen) >= locked;
+        const bool fits = size_of(seen) == chunk_in(seen, size) && has_space;
+        fit |= std::uint32_t{fits || count_of(seen) == 0} << i;
+      }
+      HEAPWOOD_ROLLED
+      for (; fit != 0; fit &= fit - 1) {
+        page = self->page_after(first, simt::lowest_bit(fit));
+        const std::uint64_t counted = enter(self, thread, page, size, n);
+        if (low(counted) == 0) continue;
+        visited += simt::lowest_bit(fit);  // a page that is not full yet is tried again
+        return counted;
+      }
+      visited += batch;
+    }
+    return 0;
+  }
+  HEAPWOOD_INLINE std::uint32_t page_after(std::uint32_t page, std::uint32_t n) const {
+    return page + n < pages_ ? page + n : page + n - pages_;
   }
 
   // Takes contiguous empty pages of one access block.

@@ -62,7 +62,7 @@ class Gallatin {
     while (g.max_buffers_ < std::min<std::uint32_t>(g.budget_, device.multiprocessors()))
       g.max_buffers_ *= 2;
 
-    // Layout: a copy of this handle, the Motion word, buffers, lengths, freed slices, segments.
+    // Layout: a copy of this handle, two words, buffers, lengths, freed slices, segments.
     const std::size_t buffer_words = g.classes() * g.max_buffers_ * buffer_stride;
     const std::size_t segments = pool.bytes >> g.segment_shift_;
     g.lengths_at_ = buffers_at + buffer_words * sizeof(std::uint64_t);
@@ -128,7 +128,8 @@ class Gallatin {
   // than the block has, a thread is replacing the block, and others wait for it. Each buffer has a
   // memory sector of its own.
   static constexpr std::uint64_t one_slice = std::uint64_t{1} << 32;
-  static constexpr std::size_t motion_at = 256, buffers_at = 320, buffer_stride = 8;
+  static constexpr std::size_t motion_at = 256, collecting_at = 288, buffers_at = 320,
+                               buffer_stride = 8;
   static constexpr std::uint64_t failed = ~std::uint64_t{0};
   // Max repetitions of a search, and max waits for a block.
   static constexpr unsigned max_turns = 256;
@@ -203,18 +204,24 @@ class Gallatin {
                         : await_block(self, thread, buffer, seen, t, group.size(), turn);
       });
     }
-    // No block is free. Takes slices that are left in other buffers, also larger ones.
+    return allocate_rest(self, thread, group.lanes(), t);
+  }
+  // If no block is free: takes slices that are left in any buffer, also larger ones.
+  template <class Thread>
+  static HEAPWOOD_OUTLINE void* allocate_rest(const Gallatin* self, Thread thread,
+                                              std::uint32_t lanes, std::uint32_t t) {
+    LaneGroup<Thread> group(thread, lanes);
     HEAPWOOD_ROLLED
-    for (std::uint32_t larger = t; larger < self->classes(); ++larger) {
+    for (; t < self->classes(); ++t) {
       HEAPWOOD_ROLLED
-      for (std::uint32_t i = 0; i < self->buffers(larger); ++i) {
+      for (std::uint32_t i = 0; i < self->buffers(t); ++i) {
         const std::uint32_t rank = group.rank();
-        seen = group.once(
-            [&] { return take_rest(self, self->buffer(larger, i), larger, group.size()); });
-        const bool has_slice = seen != failed && high(seen) + rank < self->slices(larger);
+        const std::uint64_t seen =
+            group.once([&] { return take_rest(self, self->buffer(t, i), t, group.size()); });
+        const bool has_slice = seen != failed && high(seen) + rank < self->slices(t);
         group.sync();
         group = group.part(has_slice);
-        if (has_slice) return self->slice(seen, rank, larger);
+        if (has_slice) return self->slice(seen, rank, t);
       }
     }
     return nullptr;
@@ -308,38 +315,35 @@ class Gallatin {
     return false;
   }
 
-  // Reserves up to n blocks of a class of BlockPages in one segment.
+  // Reserves up to n blocks of a class of BlockPages in one segment: follows the trees to one with
+  // blocks of this size, then to a free one. The trees change in announced attempts and frees only,
+  // so a search during which there was none misses no block. Small blocks are at the beginning of
+  // the pool.
   template <class Thread>
   static HEAPWOOD_OUTLINE BlockPages::Seats reserve(const Gallatin* self, Thread thread,
                                                     std::uint32_t k, std::uint32_t n) {
     const BlockPages* const segments = self->segments_.self();
     BlockPages::Seats seats;
     search(self, thread, [&](Motion& attempts) {
-      // By the trees: first a segment with free blocks of this size, then a free segment. Small
-      // blocks thus stay at the beginning of the pool.
       HEAPWOOD_ROLLED
       for (const std::uint32_t tree : {segments->room(k), segments->empty()}) {
         if (seats.before != BlockPages::none || !segments->hints(tree).hinted()) continue;
         attempts.begin();
         seats = BlockPages::search(segments, tree, k, 0, n);
       }
-      // Then all segments, because a bit of a tree may be missing for a moment.
-      HEAPWOOD_ROLLED
-      for (std::uint32_t i = 0; i < segments->pages() && seats.before == BlockPages::none; ++i) {
-        // relaxed: a hint; look_and_enter() decides.
-        if (!segments->fits(segments->state(i).load(simt::relaxed), k)) continue;
-        attempts.begin();
-        seats = {i, BlockPages::look_and_enter(segments, i, k, n), k};
-      }
       return seats.before != BlockPages::none;
     });
     return seats;
   }
 
-  // Frees the blocks in buffers of which no slice is in use. Returns false if there were none.
+  // Frees the blocks in buffers of which no slice is in use. Returns false if there were none, or if
+  // another thread does this: several would take the blocks of new requests.
   template <class Thread>
   static HEAPWOOD_OUTLINE bool collect(const Gallatin* self, Thread thread) {
     bool any = false;
+    // relaxed, here and below: protects no data.
+    const Word32 collecting(*as<std::uint32_t>(self->base_ + collecting_at));
+    if (collecting.exchange(1, simt::relaxed) != 0) return false;
     HEAPWOOD_ROLLED
     for (std::uint32_t t = 0; t < self->classes(); ++t) {
       const std::uint32_t all = self->slices(t);
@@ -359,6 +363,7 @@ class Gallatin {
         }
       }
     }
+    collecting.store(0, simt::relaxed);
     return any;
   }
 
