@@ -274,8 +274,8 @@ class FlatterScatter {
     return taken;
   }
 
-  // Slow path of allocate(), whose count() in `page` returned `counted`: searches for the lanes that
-  // have no chunk.
+  // Slow path of allocate(), whose count() in `page` has returned `counted`: searches for the lanes
+  // that have no chunk.
   template <class Thread>
   static HEAPWOOD_OUTLINE void* allocate_slow(const FlatterScatter* self, Thread thread,
                                               std::uint32_t lanes, std::uint32_t page,

@@ -336,7 +336,7 @@ class Gallatin {
     return seats;
   }
 
-  // Frees the blocks in buffers of which no slice is in use. Returns false if there were none, or if
+  // Frees the blocks in buffers of which no slice is in use. Returns false if there were none, or
   // another thread does this: several would take the blocks of new requests.
   template <class Thread>
   static HEAPWOOD_OUTLINE bool collect(const Gallatin* self, Thread thread) {

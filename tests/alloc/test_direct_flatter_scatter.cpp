@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the conformance suite does not reach of FlatterScatter: bit fields in two levels, pages that
+// What the conformance suite does not reach of FlatterScatter: bitmaps of two levels, pages that
 // change their size, and requests of several pages.
 #include <gtest/gtest.h>
 
@@ -50,7 +50,7 @@ TEST(FlatterScatterTest, FindsEveryFreeChunkOfAPage) {
   }
 }
 
-// Pages get bit fields of one or two words where other chunks, or whole pages, had their contents.
+// Pages get bitmaps of one or two words where other chunks, or whole pages, had their contents.
 TEST(FlatterScatterTest, PagesChangeTheirSize) {
   constexpr std::size_t pool = 1 << 20, page = 2048;
   constexpr std::uint32_t scripts = 4, each = 300;
