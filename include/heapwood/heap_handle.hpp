@@ -106,7 +106,8 @@ class basic_heap_handle : public handle_operations<basic_heap_handle<A>> {
     // Stores, because a GPU has no atomic additions to host memory. A thread whose store may have
     // overtaken that of a higher number stores again.
     using OnHost = simt::system_atomic_ref<std::uint64_t>;
-    OnHost(state->on_host->first_refused).store(first.load(simt::relaxed), simt::relaxed);
+    if (seen == 1)
+      OnHost(state->on_host->first_refused).store(first.load(simt::relaxed), simt::relaxed);
     HEAPWOOD_ROLLED
     for (unsigned turn = 0; turn < 2; ++turn) {
       OnHost(state->on_host->*kind).store(seen, simt::relaxed);
