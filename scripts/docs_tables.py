@@ -105,7 +105,7 @@ def malloc():
 
 def library():
     """Output of tests/library/gpu/measure_cells and of the others' own programs, on one GPU."""
-    return list(csv.reader((RESULTS / "h100-80gb-hbm3-6361376-library.csv").open()))
+    return list(csv.reader((RESULTS / "h200-3a01c90-library.csv").open()))
 
 
 def rays():
