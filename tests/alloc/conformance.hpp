@@ -120,7 +120,7 @@ class Conformance : public testing::TestWithParam<Target> {
     return result;
   }
 
-  // Of phases that allocate and free in turn: no two blocks of a phase overlap, and all are freed.
+  // For phases that allocate and free in turn: no two blocks of a phase overlap, and all are freed.
   void expect_disjoint_and_freed(const ExerciseJob& j, const ExerciseResult& result) const {
     for (std::size_t p = 0; p < j.phases.size(); p += 2) {
       expect_disjoint(j.phases[p], result.phases[p]);
@@ -157,7 +157,7 @@ class Random {
 
 inline const simt::DeviceId four_threads{.threads = 4};
 
-// A job of one lane per warp.
+// A job with one lane per warp.
 inline ExerciseJob job_of(std::size_t pool_bytes, unsigned warps, std::uint32_t slots,
                           std::vector<ExercisePhase> phases = {},
                           const AllocatorOptions& options = {}) {
@@ -177,7 +177,7 @@ inline Script of_slots(Kind kind, std::uint32_t first, std::uint32_t end, std::u
   return script;
 }
 // The scripts of several lanes, each for its share of `each` slots. With a `shift`, a script takes
-// the slots of the one that many places on.
+// the slots of the script that many positions later.
 inline ExercisePhase of_shares(std::uint32_t scripts, std::uint32_t each, Kind kind,
                                std::uint64_t bytes = 0, std::uint32_t shift = 0) {
   ExercisePhase phase;

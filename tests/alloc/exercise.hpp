@@ -24,8 +24,8 @@ struct Op {
     // is leaked.
     allocate,
     free,  // takes the block out of `slot`, checks its pattern and frees it
-    // Allocates, writes and puts into `slot`; the previous block is checked and freed. Race-free
-    // across lanes.
+    // Allocates, writes and puts the block into `slot`; the block that was there is checked and
+    // freed. Race-free across lanes.
     exchange,
     free_null,  // deallocate(nullptr)
   };

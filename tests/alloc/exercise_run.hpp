@@ -20,9 +20,9 @@ namespace heapwood::workloads {
 
 namespace exercise_detail {
 
-// The contents of a block, derived from the number of the operation that allocated it. Of a block
-// of more than 4 KiB about 1,000 words are written and read, from the first one on at equal
-// distances, the last whole word, and the bytes after it.
+// The contents of a block, derived from the number of the operation that allocated it. In a block
+// of more than 4 KiB only about 1,000 words at equal distances, the last whole word and the bytes
+// after it are written and read.
 struct Pattern {
   std::uint32_t seed;
   std::uint64_t bytes;
@@ -98,7 +98,8 @@ struct Kernel {
   HEAPWOOD_INLINE OpResult run(Warp& warp, A& a, std::uint32_t i) const {
     const Op op = ops[i];
     OpResult result;
-    // Freed at the end, so that malloc and free are each called, and compiled in, at one place.
+    // The surplus block is freed at the end, so that malloc and free are each called, and compiled
+    // in, at one place.
     void* surplus = nullptr;
     if (op.kind != Op::Kind::free_null) {
       std::uint32_t id = 0;  // 0: leaves the slot empty

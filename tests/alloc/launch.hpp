@@ -8,7 +8,7 @@
 
 namespace heapwood::alloc::test {
 
-// What a device asks of a kernel.
+// What a device requires of a kernel.
 struct KernelShape {
   struct Scratch {};
   static constexpr unsigned block_threads = 64, blocks_per_multiprocessor = 1;
@@ -48,7 +48,7 @@ void launch_with_context(const Device& device, unsigned warps, const Heapwood& h
   device.launch(Kernel(heap, f), warps, {.seconds = 60, .what = "the test"});
 }
 
-// Adds to a word that other threads add to.
+// Adds to a word that other threads change too.
 template <class T>
 void count(T& word, T n = 1) {
   simt::atomic_ref<T>(word).fetch_add(n, simt::relaxed);

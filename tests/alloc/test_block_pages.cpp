@@ -22,7 +22,7 @@ constexpr std::size_t small_part(std::size_t pool) {
   return std::is_same_v<A, Scatter> ? pool / 2 : pool / 4 * 3;
 }
 
-// Free bytes in the pages.
+// The number of free bytes in the pages.
 template <class A>
 std::size_t free_in_pages(const std::vector<Region>& regions, std::size_t pool) {
   std::size_t sum = 0;

@@ -17,7 +17,7 @@ namespace {
 
 using namespace test;
 
-// One thread.
+// A job of one thread.
 ExerciseJob job_alone(std::size_t pool_bytes, std::uint32_t slots) {
   ExerciseJob job = job_of(pool_bytes, 1, slots);
   job.device.threads = 1;
@@ -144,8 +144,8 @@ void expect_exact_out_of_memory() {
   const std::uint32_t held = served(result.phases[0]);
   ASSERT_LT(held, warps * each) << "the pool is too large for this test";
   ASSERT_GT(held, 20u);
-  // Empty slots make requests too, and may get the block that another slot has freed. Hence the
-  // comparison of totals.
+  // Threads with empty slots make requests too, and may get the block that another slot has freed,
+  // so totals are compared.
   std::uint64_t holding = 0;
   for (std::uint32_t s = 0; s < warps; ++s) {
     const auto& ops = result.phases[1].ops[s];

@@ -21,9 +21,9 @@ TEST_P(Conformance, BlocksAreAlignedDisjointAndKeepTheirContents) {
 TEST_P(Conformance, FreesByAnotherWarpInAnotherKernel) {
   if (!target().frees()) GTEST_SKIP() << "does not free";
   // With an offset for each of 132 multiprocessors, the chunks of a published list's pre-split have
-  // at most 512 bytes, and all larger blocks come from the last chunk. In 512 KiB that has 110 KiB
-  // or more, enough for three rounds even if nothing is merged; in 256 KiB only 2 KiB, if the
-  // headers are in a table.
+  // at most 512 bytes, and all larger blocks come from the last chunk. In a pool of 512 KiB that
+  // chunk has 110 KiB or more, enough for three rounds even if nothing is merged; in 256 KiB it has
+  // only 2 KiB if the headers are in a table.
   ExerciseJob j = job(512 << 10, 4, 2, 64);
   for (int round = 0; round < 3; ++round) {
     j.phases.push_back(
@@ -39,8 +39,8 @@ TEST_P(Conformance, FreesByAnotherWarpInAnotherKernel) {
   expect_disjoint_and_freed(j, result);
 }
 
-// Lanes that request the same size together are served as one by many allocators: those of one heap
-// only.
+// Many allocators serve lanes that request the same size together as one, but only lanes of one
+// heap.
 TEST_P(Conformance, LanesOfAWarpUseDifferentHeaps) {
   constexpr unsigned warps = 2, lanes = 32;
   ExerciseJob j = job(16 << 20, warps, lanes, warps * lanes);

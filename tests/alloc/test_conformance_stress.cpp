@@ -31,7 +31,7 @@ TEST_P(Conformance, ServesRandomTraces) {
     for (const auto adaptor : {&ExerciseJob::guarded, &ExerciseJob::coalesced}) {
       ExerciseJob j = job(64 << 10, t.warps, t.lanes, t.slots);
       j.phases = random_trace(t, seed);
-      // Large enough without reuse.
+      // The pool is large enough without reuse.
       if (!target().frees()) j.pool_bytes = std::size_t{2} * t.warps * t.lanes * t.each * t.small;
       j.*adaptor = true;
       const ExerciseResult result = run(j);
@@ -64,7 +64,7 @@ TEST_P(Conformance, ServesRandomTracesInATightPool) {
   }
 }
 
-// Lanes that call together and lanes that diverge, under Coalesced.
+// The adaptor Coalesced with lanes that call together and lanes that diverge.
 TEST_P(Conformance, CoalescedBlocksAreFreedByOthers) {
   constexpr unsigned warps = 3, lanes = 4, each = 5;
   // Some sizes exceed the largest that is coalesced, and lanes differ in their number of requests.
@@ -102,7 +102,7 @@ TEST_P(Conformance, CoalescedBlocksAreFreedByOthers) {
 
 TEST_P(Conformance, ResetsAllBeginTheSame) {
   ExerciseJob j = job(traits().smallest_pool, 2, 1, 8);
-  // Few cycles on simulated warps and GPUs, which are slow, and on threads without the registry.
+  // Simulated warps, GPUs, and threads without the registry are slow, so they make few cycles.
   const bool is_slow = target().name.ends_with("_lockstep") ||
                        target().name.ends_with("_threads") ||
                        target().name.find("_cuda_") != std::string::npos;

@@ -193,7 +193,7 @@ void trade(const Device& device, std::size_t pool_bytes, std::uint32_t largest,
   EXPECT_EQ(refused > 0, tight);
   if (!tight) {
     EXPECT_GT(split_blocks, 0u);
-    // Larger arenas always have room here.
+    // In larger pools arenas always have room.
     if (pool_bytes <= 512 << 10) {
       EXPECT_GT(repeated, 0u);
     }
@@ -222,7 +222,7 @@ TEST(Arena, WarpsThatStayTradeBlocksOfManyArenas) {
     trade(simt::Cpu({.threads = 4}), pool_bytes, 600'000, 200, false, little);
     trade(simt::Lockstep<8>(4), pool_bytes, 200'000, 30, false, little);
   }
-  // Runs of more than a superblock too, from the reserve while it lasts.
+  // With spare memory also runs of more than a superblock, from the reserve while it lasts.
   const AllocatorOptions spare{.has_persistent_warps = true,
                                .spare_bytes_for_warps = pool_bytes / 2};
   trade(simt::Cpu({.threads = 4}), pool_bytes, 600'000, 200, false, spare);
@@ -285,9 +285,9 @@ TEST(Arena, RunsMeetRunsAndNothingIsLost) {
   });
   EXPECT_EQ(test::bytes_in(regions_of(heap, {}), Region::State::used), 0u);
 }
-// One thread alone: a request is refused only if the memory is not there. Allocates blocks of
-// `bytes`, a divisor of the arena size, until the pool is exhausted, through the context in a pool
-// for persistent warps. Then allocates all of the pool as one block.
+// One thread alone: a request is refused only if there is no memory. Allocates blocks of `bytes`, a
+// divisor of the arena size, until the pool is exhausted, through the context in a pool for
+// persistent warps. Then allocates all of the pool as one block.
 void gets_everything(std::size_t pool_bytes, std::size_t bytes, const AllocatorOptions& options) {
   const simt::Memory memory({}, pool_bytes);
   const Pool pool{memory.data(), pool_bytes};
@@ -329,7 +329,7 @@ TEST(Arena, OneThreadGetsEveryGranuleAndThenOneLargeBlock) {
     gets_everything(pool_bytes, granule, persistent);
   }
 }
-// The counts of the reserve start out as taken; requests that need it get it.
+// The counts of the reserve begin as taken; requests that need the reserve get it.
 TEST(Arena, OneThreadGetsTheReserve) {
   constexpr std::size_t pool_bytes = std::size_t{400} << 20;
   gets_everything(pool_bytes, 32 << 10,
@@ -348,8 +348,8 @@ TEST(Arena, AReserveIsHalfOfWhatIsSpareAtMost) {
   }
 }
 
-// The reserve with takers of runs of n arenas and a searcher that releases the rest, in every
-// order.
+// Threads that take runs of n arenas from the reserve, and one that releases its rest after a
+// failed search, in every order.
 TEST(Arena, EachReservedArenaHasOneOwnerOrIsReleased) {
   constexpr std::uint32_t reserve = 4, searcher = 0;
   for (std::vector<std::uint32_t> roles : std::vector<std::vector<std::uint32_t>>{
@@ -379,7 +379,8 @@ TEST(Arena, EachReservedArenaHasOneOwnerOrIsReleased) {
 }
 
 // In pools of 48 MiB and more, each of an H200's 2,112 warps can keep two arenas and have filled a
-// third. Arenas above 32 KiB only if memory is spare for warps. All in MiB but the arena's bytes.
+// third. Arenas exceed 32 KiB only if memory is spare for warps. Numbers are in MiB, those of
+// arenas in bytes.
 TEST(Arena, SizesGrowWithThePool) {
   struct Case {
     std::size_t pool, arena_bytes;
@@ -429,8 +430,8 @@ TEST(Arena, RunsEndBeforeTheLastQuarter) {
   }
 }
 
-// The resident warps of an H100, and pools of 2, 4 and 8 times the 17 MiB that blocks need at once.
-// The caller expects them to need 26 MiB.
+// The number of warps on an H100, and pools of 2, 4 and 8 times the 17 MiB that blocks need at
+// once. The caller expects that they need 26 MiB.
 TEST(Arena, FewerWarpsArePreferredWhereArenasAreScarce) {
   constexpr std::uint32_t resident = 2640;
   const auto plan = [](std::size_t mebibytes) {
@@ -442,15 +443,15 @@ TEST(Arena, FewerWarpsArePreferredWhereArenasAreScarce) {
   EXPECT_EQ(plan(34).preferred_warps(resident), 465u);   // 8 MiB are spare, arenas have 8 KiB
   EXPECT_EQ(plan(51).preferred_warps(resident), 1450u);  // 25 MiB are spare, arenas have 8 KiB
   EXPECT_EQ(plan(136).preferred_warps(resident), resident);
-  // 16 times the 4 MiB of a smaller scene. Larger arenas, which are just ample.
+  // A pool of 16 times the 4 MiB that a smaller scene needs: larger arenas are just ample.
   EXPECT_GE(arena::Layout::plan({nullptr, std::size_t{66} << 20}, true, 60 << 20).max_ample_warps,
             resident);
   EXPECT_EQ(plan(51).preferred_warps(1000), 1000u);
-  // Fewer small arenas suffice.
+  // Of small arenas fewer are enough.
   const auto small = arena::Layout::plan({nullptr, std::size_t{18} << 20}, true, 12 << 20);
   EXPECT_EQ(small.pages.arenas.arena_bytes(), 4096u);
   EXPECT_EQ(small.preferred_warps(10'000), small.spare_arenas / 5 * 3);
-  // Where nothing is spare, arenas are scarce for any warp.
+  // If no memory is spare, arenas are scarce for any number of warps.
   EXPECT_EQ(arena::Layout::plan({nullptr, std::size_t{68} << 20}, true).max_ample_warps, 0u);
 }
 

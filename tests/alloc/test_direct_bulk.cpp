@@ -55,7 +55,7 @@ std::size_t pool_of(std::uint32_t pages) {
   }
 }
 
-// Allocates and frees n times.
+// A script that allocates and frees n times.
 Script pairs(unsigned n, std::uint32_t slot, std::uint64_t bytes) {
   Script ops;
   for (; n > 0; --n) ops.insert(ops.end(), {{Kind::allocate, slot, bytes}, {Kind::free, slot}});
@@ -93,8 +93,8 @@ TYPED_TEST(Bulks, TreeRefusesNothingThatIsFree) {
   }
 }
 
-// Some threads request three of the four pages and often fail; the one that requests a single page
-// never may.
+// Some threads request three of the four pages and often fail; the request for a single page may
+// never fail.
 TYPED_TEST(Bulks, TreeNeverRefusesAPageBehindABlock) {
   ExerciseJob j = TestFixture::job(pool_of(4), TestFixture::scripts);
   j.phases.resize(1);

@@ -28,7 +28,7 @@ class FdgPublishedList : public testing::Test {
   void TearDown() override { FdgPublished::release({pool_.data(), pool_.bytes()}, id_); }
   void* allocate(std::size_t bytes) { return heap_.allocate(thread_, bytes); }
   void deallocate(void* block) { heap_.deallocate(thread_, block); }
-  // Blocks of `bytes` until the heap is exhausted.
+  // Allocates blocks of `bytes` until the heap is exhausted.
   std::vector<void*> fill(std::size_t bytes) {
     std::vector<void*> blocks;
     while (void* block = allocate(bytes)) blocks.push_back(block);
@@ -53,7 +53,7 @@ TEST_F(FdgPublishedList, TheLastFreeReturnsAllMemoryOfTheSlot) {
   EXPECT_EQ(fill(100).size(), max_blocks);
 }
 
-// Each pair takes a superblock from malloc and returns it.
+// Each pair of malloc and free takes a superblock from the heap and returns it.
 TEST_F(FdgPublishedList, PairsOfMallocAndFreeDoNotUseUpTheHeap) {
   create(small_pool);
   for (int i = 0; i < 1000; ++i) {
@@ -82,7 +82,7 @@ TEST_F(FdgPublishedList, LargeRequestsLeaveTheCurrentSuperblock) {
   EXPECT_NE(allocate(3000), nullptr);
 }
 
-// A heap with a superblock's memory left, but not its header's, keeps nothing.
+// If the heap has memory for a superblock, but not for the header, a refused request keeps nothing.
 TEST_F(FdgPublishedList, ARefusalKeepsNoMemory) {
   create(small_pool);
   const std::size_t most = small_pool - 2 * sizeof(BuiltinHeap::Block) - 4 * granule - 16;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the conformance suite cannot require of every allocator: Gallatin refuses no block while a
-// segment is free, serves contiguous segments from the end of the pool, hands out slices of a block
-// one after the other, and returns blocks and segments.
+// Properties of Gallatin that the conformance suite cannot require of every allocator: no block is
+// refused while a segment is free, contiguous segments come from the end of the pool, slices of a
+// block are handed out in order, and blocks and segments are returned.
 #include <gtest/gtest.h>
 
 #include "alloc/allocators/gallatin.hpp"
@@ -57,8 +57,8 @@ TYPED_TEST(Gallatins, RefusesNoBlockWhileASegmentIsFree) {
   }
 }
 
-// Of four segments, most threads request three at a time and often fail, with some of them already
-// reserved. The thread that requests a single one is never refused.
+// Of four segments, most threads request three at a time and often fail after reserving some of
+// them. The thread that requests a single segment is never refused.
 TYPED_TEST(Gallatins, RefusesNoSegmentThatAFailingRequestHolds) {
   constexpr std::uint32_t scripts = TestFixture::scripts;
   ExerciseJob j = TestFixture::job(scripts + 1);
@@ -93,7 +93,7 @@ TYPED_TEST(Gallatins, ServesSeveralSegmentsFromTheEnd) {
   EXPECT_EQ(largest_free(result.phases[4].regions), all);
 }
 
-// Runs of one to three segments come and go, and fail or are taken back where threads meet.
+// Requests for one to three segments, which may meet and fail, lose no segment.
 TYPED_TEST(Gallatins, LosesNoSegmentOfLargeRequests) {
   constexpr std::uint32_t slots = 40;
   const std::size_t all = TestFixture::all_segments();
@@ -107,7 +107,8 @@ TYPED_TEST(Gallatins, LosesNoSegmentOfLargeRequests) {
   expect_all_freed(result.phases[1].regions);
 }
 
-// A warp's lanes take slices in a row, and the first request that exceeds a block brings another.
+// The lanes of a warp get slices in order, and the first request that exceeds a block brings
+// another.
 TYPED_TEST(Gallatins, HandsOutSlicesInARow) {
   constexpr std::uint32_t lanes = TestFixture::lanes, each = 3 * slices / lanes;
   ExerciseJob j = TestFixture::job(3 * slices, {of_shares(lanes, each, Kind::allocate, 16)});
@@ -132,8 +133,7 @@ TYPED_TEST(Gallatins, ABlockReturnsWithItsLastSlice) {
   EXPECT_EQ(largest_free(result.phases[2].regions), largest_free(result.initial));
 }
 
-// Buffers keep a block of each size of which nothing is in use: a request that needs the segments
-// gets them.
+// Buffers keep an unused block of each size; a request that needs their segments gets them.
 TYPED_TEST(Gallatins, BuffersGiveUpUnusedBlocks) {
   const std::size_t all = TestFixture::all_segments();
   ExerciseJob j = TestFixture::job(TestFixture::scripts * 3);
@@ -146,8 +146,7 @@ TYPED_TEST(Gallatins, BuffersGiveUpUnusedBlocks) {
   EXPECT_GT(bytes_in(result.phases[1].regions, Region::State::held), 0u);
 }
 
-// One multiprocessor's buffer has the last free slices of the pool: fifteen, of the last block of
-// the only segment with such slices.
+// The pool's last free slices, fifteen of one block, are in the buffer of one multiprocessor.
 TYPED_TEST(Gallatins, TakesSlicesOfOtherBuffersIfTheRestIsFull) {
   constexpr std::size_t bytes = 512 << 10, its_segment = 4096;
   constexpr std::uint32_t lanes = TestFixture::lanes, small = its_segment / 16 - 15,

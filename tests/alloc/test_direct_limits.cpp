@@ -22,7 +22,8 @@ using workloads::StressTest;
 
 std::atomic<unsigned> served;
 
-// Each request takes a millisecond of a TurnedClock, and at least as long on any other.
+// An allocator whose requests take a millisecond of a TurnedClock, and at least as long of any
+// other clock.
 template <class A>
 struct Slow : A {
   template <class Device>
@@ -60,7 +61,7 @@ class Limits : public testing::Test {
     }
     return result;
   }
-  // Blocks in the heap outside the pool.
+  // The number of blocks in the heap outside the pool.
   std::uint64_t live() const {
     return reinterpret_cast<const CudaMalloc::Head*>(memory_.data())->live;
   }
@@ -117,7 +118,7 @@ TEST_F(Limits, UtilizationCountsWhatItGot) {
   expect_out_of_time(run<workloads::StressSpace, Atomic>(j));
 }
 
-// 4 threads make 4 vain requests of a millisecond each, two at a time.
+// Four threads make a refused request of a millisecond each, two at a time: 2 ms.
 TEST_F(Limits, ARefusalTakesAsLongAsItShould) {
   StressJob j = job(StressTest::utilization, 4);
   j.pool.bytes = 4096;

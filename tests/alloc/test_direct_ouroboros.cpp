@@ -63,7 +63,7 @@ class OuroborosExhaustion : public testing::Test {};
 using Variants = testing::Types<OuroborosPS, OuroborosPVL, OuroborosCS, OuroborosCVL>;
 TYPED_TEST_SUITE(OuroborosExhaustion, Variants);
 
-// The block that is freed is in the buddy, and the request is for a page.
+// The freed block is in the buddy, and the next request is for a page.
 TYPED_TEST(OuroborosExhaustion, EndsWithTheFreeOfALargeBlock) {
   bool is_within = true;
   for (unsigned k = 0; is_within && !this->HasFatalFailure(); ++k) {
@@ -88,7 +88,7 @@ TYPED_TEST(OuroborosExhaustion, EndsWithTheFreeOfALargeBlock) {
   }
 }
 
-// Chunks without queues, all in use: `small` taken one by one, and 64 as a block.
+// Chunks without queues, all in use: `small` ones taken one by one, and 64 as one block.
 class OuroborosChunkHints : public testing::Test {
  protected:
   static constexpr std::uint32_t first = 64, last = 127;  // chunks of one word of the bitmap

@@ -105,7 +105,7 @@ TEST(Pages, OfSeveralArenasWasteLittle) {
   EXPECT_EQ(used_bytes(result.phases[1]), 0u);
 }
 
-// What is held is at most 1.3 times what is in use, however blocks are freed.
+// At most 1.3 times the bytes in use are held, in whatever order blocks are freed.
 TEST(Pages, LittleIsHeldAfterFrees) {
   constexpr std::size_t pool_bytes = 8 << 20;
   constexpr std::uint32_t all = 12000;
@@ -127,8 +127,8 @@ TEST(Pages, LittleIsHeldAfterFrees) {
   }
 }
 
-// Lanes that exchange blocks of all sizes in a pool that is sometimes full, and in one that has
-// pages of several arenas.
+// Lanes exchange blocks of all sizes in a pool that is sometimes full, and in one whose pages have
+// several arenas.
 TEST(Pages, LanesExchangeBlocksWithoutOverlaps) {
   constexpr std::uint32_t slots = 96, rounds = 90;
   for (const auto& [pool_bytes, max] : {std::pair{std::size_t{8} << 10, 1600u},
@@ -222,7 +222,7 @@ TEST(Pages, OfLargeBlocksAreSmall) {
     const std::uint32_t run = pages.run_for(c, 0), blocks = pages.blocks_in(c, run);
     const std::uint32_t unused = (arena_granules << run) - blocks * c.granules();
     EXPECT_LE(unused * (c.granules() > 128 ? 40 : 8), arena_granules << run) << c.granules();
-    // Whatever is wanted soon, a slot that may never use it takes at most 32 KiB, or four blocks.
+    // Whatever the demand, a slot takes at most 32 KiB or four blocks, which it may never use.
     if (pages.has_few_blocks(c)) {
       EXPECT_LE(arena_granules << pages.run_for(c, 1u << 20),
                 std::max(2 * arena_granules, 8 * c.granules()))
@@ -231,7 +231,8 @@ TEST(Pages, OfLargeBlocksAreSmall) {
   }
 }
 
-// Whatever the first ticket is, also where tickets wrap (alloc/heapwood/words.hpp).
+// Every piece is visited whatever the first ticket is, also where tickets wrap
+// (alloc/heapwood/words.hpp).
 TEST(ArenaSearch, VisitsEveryPiece) {
   for (const std::uint32_t pieces : {1u, 3u, 7u, 8u, 20u}) {
     for (std::uint32_t before = 0; before <= 2 * pieces; ++before) {
@@ -249,8 +250,8 @@ TEST(ArenaSearch, VisitsEveryPiece) {
   }
 }
 
-// The general form: the builder must not find a context, and the pool is laid out as for a program
-// without persistent warps.
+// The general form has no context that the builder could use, and its pool is laid out as for a
+// program without persistent warps.
 template <class A>
 constexpr bool has_context = requires {
   typename A::WarpState;

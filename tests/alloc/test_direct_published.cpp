@@ -43,13 +43,13 @@ class PublishedList : public testing::Test {
 
   simt::Memory pool_{{}, 256};
 };
-// Every argument of the template, but not every combination.
+// Types that cover every argument of the template, but not every combination.
 using Variants = testing::Types<CMallocPublished, CfmMallocPublished, CMallocDoubly, CfmMallocDraws,
                                 CfmMallocUngrouped>;
 TYPED_TEST_SUITE(PublishedList, Variants);
 
-// Threads exchange blocks: of a pool that is too small for all of them; of chunks of one size,
-// where walks begin at offsets or, with draws, at any chunk.
+// Threads exchange blocks of a pool that is too small for all of them, and of chunks of one size;
+// searches begin at offsets or, with draws, at any chunk.
 TYPED_TEST(PublishedList, BlocksHaveOneOwner) {
   using namespace test;
   constexpr std::uint32_t threads = 4, slots = 24, requests = 3000;
@@ -148,7 +148,8 @@ TEST(PublishedListDoubly, BlocksFreedInAnyOrderBecomeOneChunk) {
 
 TEST(PublishedListShape, FollowsEquationOne) {
   using published::Shape;
-  // 2 GiB less the headers of both ends: 23 levels, a root of 64 MiB, and about 604 MB left.
+  // A pool of 2 GiB, less the headers at both ends, has 23 levels, a root of 64 MiB and about 604
+  // MB left.
   const Shape large = Shape::choose((1u << 27) - 1, 1, 1);
   EXPECT_EQ(large.levels, 23u);
   EXPECT_EQ(large.root(), (64u << 20) / 16);

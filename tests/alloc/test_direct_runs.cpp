@@ -79,7 +79,7 @@ class FilledPool {
 };
 
 // Frees all but one of `gaps` blocks and requests as many arenas as one block; then frees the last
-// one too and requests them again.
+// block too and repeats the request.
 template <class Device>
 void collects(const Device& device) {
   constexpr std::uint32_t gaps = 50, granules = FilledPool::arena_granules;

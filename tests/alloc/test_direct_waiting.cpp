@@ -252,7 +252,7 @@ TYPED_TEST(Waiting, RcuReclaimsNothingThatIsStillRead) {
     RcuState state;
     std::uint32_t work = 0, mutex = 0, current = 0;  // current: object + 1, or 0
     std::uint32_t reclaimed = 0, seen_after = 0;
-    // Per object: 1 while it is used, non-atomic; 1 if a writer may take it.
+    // For each object: 1 while it is used, not atomic; 1 if a writer may take it.
     std::vector<std::uint32_t> link(objects), alive(objects), spare(objects, 1);
     const auto write = [&](auto& warp, const Rcu& rcu, std::uint32_t r) {
       std::uint32_t mine = (r * 5 + warp.worker()) % objects;
@@ -300,8 +300,8 @@ TYPED_TEST(Waiting, RcuReclaimsNothingThatIsStillRead) {
   }
 }
 
-// The lanes that arrive together enter together. Each increments a non-atomic word that it shares
-// with the same lane of other warps.
+// Lanes that arrive together enter together. Each increments a non-atomic word that it shares with
+// the same lane of other warps.
 TYPED_TEST(Waiting, CollectiveMutexHasOneOwningSet) {
   constexpr std::uint32_t rounds = 300;
   std::uint32_t mutex = 0, owners = 0, wrong = 0;  // owners: sets of lanes that own the mutex

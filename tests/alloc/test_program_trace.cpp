@@ -71,7 +71,7 @@ TEST(ProgramTrace, FreesNameTheirRequests) {
       EXPECT_EQ(name % 2, 0u);
     }
   }
-  // In the order of each warp.
+  // The events in the order of each warp.
   for (const std::vector<std::uint64_t>& of_warp : sizes)
     EXPECT_TRUE(std::is_sorted(of_warp.begin(), of_warp.end()));
 }
@@ -80,7 +80,7 @@ TEST(ProgramTrace, CountsWhatWasDropped) {
   const ProgramTrace trace = recorded_ring(200);
   EXPECT_EQ(trace.events.size() + trace.dropped + trace.unmatched, 525u);
   EXPECT_EQ(trace.dropped, 325u);
-  // The frees of all blocks that are left are of requests that are there.
+  // Frees of the remaining blocks belong to requests that remain too.
   const std::string file = program_trace_file(trace);
   EXPECT_EQ(read_program_trace(file, "file"), trace);
 }
@@ -134,7 +134,7 @@ void set_number(std::string& file, std::size_t offset, std::uint64_t value, unsi
   for (unsigned i = 0; i < bytes; ++i) file[offset + i] = static_cast<char>(value >> 8 * i);
 }
 
-// With a checksum that fits.
+// Returns the file with a matching checksum.
 std::string sealed(std::string file) {
   set_number(file, checksum_at, checksum(file));
   return file;

@@ -20,7 +20,7 @@ TEST(Fragmentation, IsThePapersDefinition) {
   const std::vector<Region> regions = {{0, 64, State::metadata}, {64, 32, State::used},
                                        {96, 64, State::used},    {160, 48, State::free},
                                        {208, 16, State::held},   {224, 16, State::free}};
-  // 8 of 32: 0.75 lost; 32 of 64: 0.5 lost.
+  // Requests of 8 in a region of 32 waste 0.75; of 32 in 64 they waste 0.5.
   const std::vector<std::uint64_t> requested{0, 8, 32, 0, 0, 0};
   const Fragmentation f = fragmentation_by_region(regions, requested);
   EXPECT_TRUE(f.measured);
@@ -104,7 +104,7 @@ TEST(RequestStats, SumsOfSquaresBeyond64Bits) {
   EXPECT_DOUBLE_EQ(stats.sigma_bytes, unit);
 }
 
-// Serves what fits into its buffer, which is not in the pool.
+// An allocator that serves requests from a buffer of its own, which is not in the pool.
 struct BesideThePool {
   static constexpr AllocatorTraits traits{
       .id = "beside", .label = "beside", .paper = "none", .in_pool = false};

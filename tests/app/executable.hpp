@@ -35,7 +35,7 @@ inline void write_file(const std::filesystem::path& path, const std::string& tex
   std::ofstream(path, std::ios::binary) << text;
 }
 
-// Words separated by blanks.
+// Parses words separated by blanks.
 inline bool parse(bench::Program& program, const std::string& arguments) {
   std::istringstream text("heapwood " + arguments);
   std::vector<std::string> words;
@@ -45,7 +45,7 @@ inline bool parse(bench::Program& program, const std::string& arguments) {
   return program.parse(static_cast<int>(argv.size()), argv.data());
 }
 
-// n triangles that the builder has to split.
+// The text of an OBJ file with n triangles that the builder has to split.
 inline std::string obj_text(unsigned n) {
   std::ostringstream text;
   for (unsigned i = 0; i < n; ++i) {
@@ -166,7 +166,7 @@ class Executable : public testing::Test {
     EXPECT_EQ(outcome.exit, 0) << outcome.err << outcome.out;
     return outcome.out;
   }
-  // And what it prints with --format json.
+  // The JSON that the command prints with --format json.
   json run_json(const Command& command) const {
     return json::parse(output(command), nullptr, false);
   }
@@ -191,14 +191,14 @@ class Executable : public testing::Test {
   Folder folder_;
 };
 
-// With a scene, @scene.obj.
+// Tests of commands on a scene, @scene.obj.
 class SceneCommands : public Executable {
  protected:
   void SetUp() override {
     Executable::SetUp();
     write_file(scene_, obj_text(200));
   }
-  // In bash, in the test's folder, with the program in $H; a build of the scene is $B.
+  // Runs a bash command in the test's folder; $H is the program, $B a build of the scene.
   Outcome shell(const std::string& command) const {
     return Running("/bin/bash",
                    {"-c", "cd '" + folder_.path().string() + "'; H='" + binary_ +

@@ -10,7 +10,7 @@ namespace {
 
 class Commands : public SceneCommands {
  protected:
-  // With options that keep a run short.
+  // `bench` with options that keep a run short.
   static std::string bench(const std::string& more) {
     const bool has_builder = has(more, "--builder");
     return "bench @scene.obj --device cpu --threads 2 --runs 2 " + more +
@@ -153,7 +153,7 @@ TEST_F(Commands, BuildsAndRendersPerLevel) {
 TEST_F(Commands, AFullDiskIsReported) {
   if (!std::filesystem::exists("/dev/full")) GTEST_SKIP();
   expect_error(bench("--allocators atomic --json /dev/full"), 1, {"/dev/full", "No space left"});
-  // A list is more than stdio's buffer, so that printing itself fails.
+  // A list exceeds stdio's buffer, so printing itself fails.
   for (const std::string& command : {bench("--allocators atomic"), std::string("--help"),
                                      std::string("--version"), std::string("list")}) {
     const Outcome outcome = start(command, "/dev/full").wait();
@@ -162,7 +162,7 @@ TEST_F(Commands, AFullDiskIsReported) {
   }
 }
 
-// What was measured is printed, whatever the file.
+// The results are printed even if the file cannot be written.
 TEST_F(Commands, TablesArePrintedIfTheFileCannotBeWritten) {
   if (!std::filesystem::exists("/dev/full")) GTEST_SKIP();
   output(build("--json @results.json"));
@@ -198,7 +198,7 @@ TEST_F(Commands, ResumeMeasuresOnlyWhatIsMissing) {
   EXPECT_EQ(second["results"][0]["median_ms"], 12345678.5);
   EXPECT_EQ(second["results"][1]["allocator"], "cfmmalloc");
   EXPECT_LT(second["results"][1]["slowdown"], 1.0);
-  // Other settings: measured again; the earlier results stay in the file.
+  // With other settings the scene is measured again, and earlier results stay in the file.
   output(bench("--allocators atomic --refs ids --json " + report + " --resume"));
   const json third = json::parse(read_file(report));
   EXPECT_EQ(third.at("results").size(), 3u);

@@ -61,7 +61,7 @@ TEST_F(OutputFiles, NoPathIsUsedTwice) {
                                             "dangling", "meshes"}));
 }
 
-// Whether the command reads them or not, and under any name.
+// No file is overwritten, under any name, whether the command reads it or not.
 TEST_F(OutputFiles, NoFileThatASceneNamesIsOverwritten) {
   const std::string mesh = folder_ / "q.obj", texture = folder_ / "tex_001.png",
                     bump = folder_ / "bumps.json", fox = folder_ / "fox.gltf",

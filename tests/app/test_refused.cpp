@@ -90,7 +90,7 @@ TEST_F(Messages, AFileMayBeNamedLikeAScene) {
   EXPECT_EQ(outcome.out.find("1 triangles"), outcome.out.npos);
 }
 
-// Where there is no GPU, the note about it comes when there is something to run.
+// The note that there is no GPU comes only when there is something to run.
 TEST_F(Messages, AnErrorOfTheInputIsTheOnlyLine) {
   write_file(scene_, "f 1 2 3\n");
   for (const char* command : {"build @scene.obj", "bench @scene.obj", "render @scene.obj -o @a.png",

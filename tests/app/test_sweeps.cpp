@@ -17,7 +17,7 @@ class Sweeps : public Executable {
            "--allocators atomic --json @" +
            name + " " + more;
   }
-  // The files "1" and "2".
+  // Writes the shards 1 and 2 to the files "1" and "2".
   void measure_two_shards() const {
     output(stress("1", "--shard 1/2"));
     output(stress("2", "--shard 2/2"));
@@ -50,7 +50,7 @@ TEST_F(Sweeps, ShardsAreMergedAndCompared) {
   expect_words(output("compare @all @1 --format csv"), {"ONLY OLD"});
   expect_error("compare @all @1 --fail-on slower,missing", 1, {"2 ONLY OLD"});
   expect_error("compare @all @1 --fail-on slower", 2, {"too few runs to tell"});
-  // More shards than cases, and another shard's file.
+  // A shard of more shards than cases, and a file of another shard.
   output(stress("4", "--shard 4/4"));
   EXPECT_EQ(results("4"), 0u);
   expect_error(stress("1", "--shard 2/2"), 2, {"different shard"});

@@ -14,7 +14,8 @@ class Untrusted : public SceneCommands {
     return {"bench",  scene_,   "--device", "cpu",    "--builder", "single",  "--allocators",
             "atomic", "--runs", "2",        "--json", report,      "--resume"};
   }
-  // Under a limit of the shell, such as "ulimit -v 100000". Expects one error line, and no crash.
+  // Runs the command under a limit of the shell, such as "ulimit -v 100000". Expects one error
+  // line, and no crash.
   Outcome limited(const std::string& limit, const std::string& arguments) const {
     const Outcome outcome =
         Running("/bin/bash", {"-c", limit + "; '" + binary_ + "' " + arguments}).wait();
@@ -45,7 +46,7 @@ TEST_F(Untrusted, DamagedResultsAreNamed) {
   expect_error(bench(report), 1, {"report.json", "nested"});
   write_file(report, R"({"schema":"heapwood.bench/1","results":[)" + std::string(1000, '['));
   expect_error(bench(report), 1, {"report.json"});
-  // A value of another type than the program writes: measured again.
+  // A result whose value has an unexpected type is measured again.
   json changed = json::parse(good);
   changed["results"][0]["settings"] = 7;
   write_file(report, changed.dump());

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 class AnimateCommand : public Executable {
  protected:
-  // With defaults for options that are not given.
+  // `animate` with defaults for options that are not given.
   static std::string animate(const std::string& more) {
     std::string line = "animate " + more + " --device cpu --threads 2";
     for (const char* option : {" --frames 3", " --size 64x36", " --pool auto"}) {

@@ -55,7 +55,7 @@ kdtree::BuildRun build_late(kdtree::Workspace& workspace, const kdtree::BuildOpt
   return run;
 }
 
-// Takes some time and never completes.
+// A builder that takes some time and never completes.
 std::vector<kdtree::BuildOptions> limits;
 kdtree::BuildRun build_insatiable(kdtree::Workspace& workspace,
                                   const kdtree::BuildOptions& options) {
@@ -68,7 +68,7 @@ kdtree::BuildRun build_insatiable(kdtree::Workspace& workspace,
   return run;
 }
 
-// Builds a wrong tree, with costs that were not requested.
+// A builder of a wrong tree, with costs that were not requested.
 kdtree::BuildRun build_other(kdtree::Workspace& workspace, const kdtree::BuildOptions& options) {
   kdtree::BuildOptions other = options;
   other.costs.traversal = 100;
@@ -195,7 +195,7 @@ TEST_F(BenchRunner, BothBuildersAreInterleaved) {
   EXPECT_EQ(levels.tree->hash, bench.results[0].tree->hash);
   EXPECT_EQ(levels.slowdown_over, "slow");
   EXPECT_FALSE(levels.pool_bytes);
-  // Its failure does not affect the others.
+  // A failure of the per-level builder does not affect the others.
   job_.settings.host_allocator = "nonsense";
   bench = run_bench(job_, {});
   EXPECT_EQ(bench.results[0].status, Status::ok);
@@ -278,7 +278,7 @@ TEST_F(BenchRunner, LargerPoolsShareTheTimeLimit) {
   }
 }
 
-// The size of an automatic pool is known only after the builds of the others.
+// The size of an automatic pool for such an allocator is known only after the builds of the others.
 TEST_F(BenchRunner, AnAllocatorThatOverwritesLiveMemoryIsBuiltLastInTheFinalPool) {
   const Fake greedy("greedy", build_greedy);
   Fake careless("careless", build_taking<10>);

@@ -103,7 +103,7 @@ TEST(CompareVerdicts, ASlowdownOfFivePercentIsFound) {
       {.cells = 20, .runs = 21, .correlation = .1, .noise = .01, .factor = 1 / 1.05}));
   EXPECT_GT(faster.faster, 12u);
   EXPECT_EQ(faster.slower + faster.same, 0u);
-  // One cell of 1,000.
+  // The times of one cell of 1,000 are changed.
   std::vector<CellTimes> cells = simulator.table({.cells = 1000, .runs = 31, .noise = .005});
   for (double& ms : cells[7].newer) ms *= 1.05;
   const Counts one = counts_of(cells);
@@ -147,7 +147,7 @@ TEST(CompareVerdicts, OddTimesAreUndecided) {
 }
 
 TEST(CompareRankTests, SmallSetsAreExact) {
-  // All orders of 2 and 3 values: U is 6 in one of 10.
+  // U is 6 in one of the 10 orders of 2 and 3 values.
   EXPECT_DOUBLE_EQ(p_of_exceedance(1, 2, 3), .1);
   EXPECT_DOUBLE_EQ(p_of_exceedance(5.0 / 6, 2, 3), .2);
   EXPECT_DOUBLE_EQ(p_of_exceedance(4.0 / 6, 2, 3), .4);
@@ -156,7 +156,7 @@ TEST(CompareRankTests, SmallSetsAreExact) {
   EXPECT_DOUBLE_EQ(p_of_share(1, 5), 1 / 32.0);
   EXPECT_DOUBLE_EQ(p_of_share(14.0 / 15, 5), 2 / 32.0);
   EXPECT_EQ(p_of_exceedance(1, 0, 5), 1);
-  // The approximation for larger sets continues it.
+  // The approximation for larger sets continues the exact values.
   EXPECT_NEAR(p_of_exceedance(.6, 41, 41) / p_of_exceedance(.6, 40, 40), 1, .1);
   EXPECT_NEAR(p_of_share(.65, 41) / p_of_share(.65, 40), 1, .1);
 }

@@ -150,7 +150,7 @@ TEST_F(GraphRuns, ResultsThatAreKeptAreCompared) {
   EXPECT_EQ(rows[2].reason, "edges differ from those of pages");
 }
 
-// Without updates there are still the edges after the initialization.
+// If an allocator cannot free, the edges after the initialization are compared.
 TEST_F(GraphRuns, AllocatorsThatCannotFreeAreCompared) {
   bench_.allocators = bench::find_allocators("heapwood,atomic");
   bench_.settings.runs = 1;
@@ -196,7 +196,7 @@ class InterruptedHeap : public workloads::graph::AdjacencyHeap {
   int number_;
 };
 
-// Its phases before the interruption are not taken for a complete run, which --resume would keep.
+// Phases before the interruption are not taken for a complete run, which --resume would keep.
 TEST_F(GraphRuns, AnInterruptedRunAddsNothing) {
   for (const bool ample : {true, false}) {
     registry::CompiledAllocator compiled = *registry::find("heapwood")->cpu;

@@ -39,7 +39,7 @@ TEST(MergeShard, ReadsTextAndTheVariablesOfSlurm) {
   EXPECT_THROW(shard_of_array({"2", "", "", "", ""}), Error);
 }
 
-// Shard `number` of 3 of a bench of these scenes.
+// Shard `number` of 3 of a `bench` of these scenes.
 ResultsFile shard(std::size_t number, const std::vector<std::string>& scenes) {
   Json file{
       {"schema", bench_schema},
@@ -106,7 +106,7 @@ TEST(MergeResults, NothingIsLost) {
   const Merged after = merge_results(as_earlier(before), {one}, false);
   EXPECT_EQ(sources(after), (std::vector<std::string>{"a", "d"}));
   EXPECT_EQ(after.failed, 0u);
-  // Measured again: the new result counts.
+  // If a scene is measured again, the new result counts.
   one = shard(1, {"a", "d"});
   one.json["results"][0]["runs_ms"] = {7, 8};
   const Merged again = merge_results(as_earlier(before), {one}, false);
@@ -127,9 +127,9 @@ TEST(MergeResults, ScenesOfKilledShardsAreMissing) {
             json_text(part.json));
   const Merged all = merge_results(as_earlier(part), {shard(1, {"a", "d"})}, false);
   EXPECT_TRUE(all.missing.empty());
-  // What was complete stays so, if the shard is measured again and killed.
+  // Complete scenes stay complete if the shard is measured again and killed.
   EXPECT_TRUE(merge_results(as_earlier(all), {one}, false).missing.empty());
-  // A file of no shard.
+  // A file that is no shard.
   one.json.erase("shard");
   one.json["remaining_scenes"] = 2;
   EXPECT_EQ(merge_results({}, {one}, false).missing, std::vector<std::string>{"2 scenes"});
@@ -224,7 +224,7 @@ TEST(MergeResults, DriversAreNotMixed) {
             json_text(mixed.json));
 }
 
-// Several GPUs per task of an array: each task has merged its shards.
+// In an array whose tasks have several GPUs, each task has merged its shards.
 TEST(MergeResults, MergedFilesAreMerged) {
   const ResultsFile one = shard(1, {"a"}), two = shard(2, {"b"}), three = shard(3, {"c"});
   const Merged part = merge_results({}, {one, three}, false);
@@ -282,7 +282,7 @@ TEST(MergeResults, PartsOfAReproductionAreMerged) {
     EXPECT_EQ(all.json["runs"][one_case["run"].get<std::size_t>()]["started"],
               is_second ? "2" : "1");
   }
-  // More of a part: its run has a later state of the GPU.
+  // Another file of the same part, whose run has a later state of the GPU.
   ResultsFile more = part("2", "abc", {"k2"});
   more.json["runs"][0]["device_record"] = {{"uuid_hash", "22"}};
   const Merged again =

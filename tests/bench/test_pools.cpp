@@ -41,7 +41,7 @@ TEST(Pools, EachSceneIsMeasuredInEachPoolInTurn) {
   EXPECT_EQ(lists[1]->status, Status::ok) << lists[1]->reason;
   EXPECT_EQ(lists[2]->status, Status::incomplete);
   EXPECT_EQ(lists[3]->status, Status::ok) << lists[3]->reason;
-  // Rounded to the unit of pools. The bytes in use at once vary with the order of the warps.
+  // Pools are rounded to their unit. The bytes in use at once vary with the order of the warps.
   const auto bytes = [&](std::size_t i) { return static_cast<double>(*lists[i]->pool_bytes); };
   EXPECT_NEAR(bytes(1) / bytes(0), 4, 0.6);
   EXPECT_NEAR(bytes(1) / static_cast<double>(*lists[1]->high_water_bytes()), 8, 2.5);
@@ -55,7 +55,7 @@ TEST(Pools, EachSceneIsMeasuredInEachPoolInTurn) {
   EXPECT_EQ(table.columns[1].title, "live:2");
   EXPECT_EQ(table.rows.back().cells.size(), 5u);
   EXPECT_NE(to_text(table).find("incomplete"), std::string::npos);
-  // One size: no table.
+  // With one size of the pool there is no such table.
   job.pools.clear();
   job.settings.pool = parse_pool("fast");
   EXPECT_TRUE(pool_table(run_bench(job, {}).results).columns.empty());
@@ -84,13 +84,13 @@ TEST(Pools, ABuildInALivePoolSizesItFirst) {
   const std::size_t sized = scene.pool_bytes();
   EXPECT_FALSE(scene.build_growing(entry).incomplete);
   EXPECT_EQ(scene.pool_bytes(), sized);
-  // Known from another pool of the scene.
+  // The bytes in use are known from another pool of the scene.
   PreparedScene other("atrium:5k", device, settings, pool_needs({&entry}));
   other.set_live_bytes(1 << 20);
   EXPECT_EQ(other.pool_bytes(), 6u << 20);
 }
 
-// A build in a pool of the initial size would be reported as one in the pool asked for.
+// Otherwise a build in a pool of the initial size would be reported as one in the requested pool.
 TEST(Pools, ABuildFailsIfThePoolCannotBeSized) {
   registry::CompiledAllocator compiled = *registry::find("cfmmalloc")->cpu;
   compiled.build_recorded = [](kdtree::Workspace&, const kdtree::BuildOptions&,
@@ -173,7 +173,7 @@ TEST_F(PoolsCommand, PrintsSlowdownsOverThePoolAndContinues) {
   EXPECT_EQ(nlohmann::json::parse(tests::read_file(file)).at("results").size(), 6u);
 }
 
-// The report on standard output and that in the file are one.
+// The report on standard output and that in the file are the same.
 TEST_F(PoolsCommand, ResumedReportsHaveEarlierResultsOfOtherScenes) {
   const std::string file = folder_ / "report.json", bad = folder_ / "bad.obj";
   tests::write_file(bad, "v 0 0 0\nv 1 0 0\nf 1 2 3\n");

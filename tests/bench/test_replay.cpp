@@ -53,7 +53,7 @@ TEST_F(ReplayCommand, SaysWhatATraceContains) {
   const std::string outcome = output("replay " + trace_ + " --dry-run");
   expect_words(outcome, {"requests", "in use at the peak", "size of a request", "up to 256 B",
                          "events from a request to its free"});
-  // What is missing is said, once per kind.
+  // One note says of each kind of event what is missing.
   alloc::ProgramTrace cut = random_trace({});
   cut.dropped = 5;
   write_file(trace_, alloc::program_trace_file(cut));
@@ -78,7 +78,7 @@ TEST_F(ReplayCommand, WritesAndResumesJson) {
   const json after = json::parse(read_file(path));
   ASSERT_EQ(after["results"].size(), 3u);
   EXPECT_EQ(after["results"][1]["runs_ms"], result["runs_ms"]);
-  // Another number of runs replaces them, so that the file can be compared.
+  // Results with another number of runs are replaced, so that the file can be compared.
   output(replay("--json " + path + " --resume", 1));
   EXPECT_EQ(json::parse(read_file(path))["results"].size(), 3u);
   const std::string compared = output("compare " + path + " " + path);
@@ -97,7 +97,7 @@ class ReplayRuns : public testing::Test {
   }
   void TearDown() override { simt::clear_interrupt(); }
 
-  // Two pools; the earlier report has a result in this one.
+  // Runs two pools; the earlier report has a result in this one.
   void keep_result_in(const std::string& pool) {
     bench_.settings.pools = bench::parse_replay_pools("3x,4x");
     bench::ReplayRow kept;
@@ -193,7 +193,7 @@ TEST_F(ReplayCommand, RecordsABuild) {
   expect_error("build " + scene + " --record-trace " + scene, 2, {"already used"});
 }
 
-// A graph and a stress test: several kernels, and requests of lanes.
+// A trace of a graph and one of a stress test: several kernels, and requests of single lanes.
 TEST_F(ReplayCommand, RecordsAGraphAndAStressTest) {
   trace_ = folder_ / "other.trace";
   output("graph uniform:300:6 --device cpu --threads 2 --rounds 2 --batch 200 --record-trace " +
@@ -256,13 +256,13 @@ TEST(ReplayChoice, NamesWhatIsClearlyBest) {
        "a",
        "b",
        {"For speed, use a: 1.1", "times as fast as b", "For memory, use b: 1.1"}},
-      // One is best in both, so a second one is named.
+      // One allocator is best in both, so a second one is named.
       {{row_of("a", {1, 1.1, 1.2}, {100, 100, 101}), row_of("b", {2, 2.1, 2.2}, {110, 110, 111}),
         row_of("c", {2, 2.1, 2.3}, {150, 150, 151})},
        "a",
        "a",
        {"Second: undecided between b and c"}},
-      // Samples overlap.
+      // The samples overlap.
       {{row_of("a", {1, 2, 3}, {100, 120, 140}), row_of("b", {1.5, 2.1, 2.2}, {110, 125, 130})},
        "",
        "",

@@ -38,7 +38,7 @@ bench::ReproduceSetup setup_of(const char* allocators, int threads = 2) {
   return setup;
 }
 
-// At one point.
+// A stress test at one point.
 bench::StressBench stress_of(const char* allocators, const bench::StressPoint& point,
                              int threads = 1) {
   bench::StressBench stress;

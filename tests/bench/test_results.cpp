@@ -121,7 +121,7 @@ TEST_F(DeviceRecords, AreInEveryReport) {
   EXPECT_EQ(after.at("clock_reasons"), Json::array());
   EXPECT_EQ(record.at("limited_ms").at("thermal"), 0);
   EXPECT_FALSE(report.at("device").contains("device_record"));
-  // No record if it was begun for another device, or for none.
+  // There is no record if it was begun for another device, or for none.
   simt::DeviceInfo other = gpu_;
   other.key = "cuda:4";
   EXPECT_FALSE(report_head(bench_schema, {}, other).contains("device_record"));
@@ -154,7 +154,7 @@ TEST_F(DeviceRecords, HaveOnlyTheHashWithoutNvml) {
   EXPECT_FALSE(report_head(bench_schema, {}, gpu_).contains("device_record"));
 }
 
-// A file that is continued has results of two processes.
+// The results of a continued file are from two processes.
 TEST_F(DeviceRecords, EarlierRecordsStay) {
   begin();
   fake_.answer("reasons=4");
@@ -198,7 +198,7 @@ Json result(const char* source, const char* status, std::size_t runs) {
           {"status", status},      {"runs_ms", std::vector<double>(runs, 1.0)}};
 }
 
-// The runs of the results after add_earlier().
+// The number of runs of each result after add_earlier().
 std::vector<std::size_t> kept(std::vector<Json> now, const std::vector<Json>& earlier) {
   Json report{{"results", now}};
   add_earlier(report, earlier);
@@ -216,7 +216,7 @@ TEST(EarlierResults, StayUntilTheNewOnesAreAsGood) {
   EXPECT_EQ(kept({result("a", "skipped", 0)}, {five}), Runs{5});
   EXPECT_EQ(kept({result("a", "failed", 6)}, {five}), Runs{5});
   EXPECT_EQ(kept({result("a", "ok", 2)}, {result("a", "failed", 5)}), Runs{2});
-  // Not measured yet, or of something else.
+  // Earlier results of cases that are not measured yet, or of other cases, are kept.
   EXPECT_EQ(kept({}, {five}), Runs{5});
   EXPECT_EQ(kept({result("b", "ok", 2)}, {five}), (Runs{2, 5}));
   // A wrong tree is a result: the earlier one may be as wrong.

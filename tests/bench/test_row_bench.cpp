@@ -165,7 +165,7 @@ TEST_F(RowBenchTest, ARunStartsOnlyIfOneAsLongAsTheLastFits) {
   EXPECT_EQ(log_, (Log{"a warm-up", "b warm-up", "a run", "a done", "b run", "b run", "b run",
                        "b run", "b done"}));
   EXPECT_FALSE(measure.only_warm_up(0));
-  // A run of exactly the rest fits.
+  // A run that takes exactly the remaining time fits.
   fakes_[0].ms = 50;
   log_.clear();
   FakeBench again = bench(4, 0.1);
@@ -201,7 +201,7 @@ TEST_F(RowBenchTest, RunsThatAreNotValidAreRepeated) {
   measure.warm_up_all();
   EXPECT_FALSE(measure.measure([&] { return made < 2; }));
   EXPECT_EQ(log_, (Log{"a warm-up", "a run", "a run"}));
-  // The budget is again that after the warm-up.
+  // Later runs have the budget that was left after the warm-up.
   EXPECT_TRUE(measure.measure([] { return true; }));
   EXPECT_EQ(log_, (Log{"a warm-up", "a run", "a run", "a run", "a run", "a done"}));
 }

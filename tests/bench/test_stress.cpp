@@ -162,7 +162,7 @@ TEST_F(StressCommand, UtilizationIsASharePerAllocator) {
   EXPECT_EQ(results.at(1).at("status"), "skipped");
   EXPECT_FALSE(results.at(1).contains("space"));
   EXPECT_GT(results.at(2).at("space").at("utilization"), 0);
-  // 16 bytes with a header of 32.
+  // Each block of 16 bytes has a header of 32.
   EXPECT_NEAR(results.at(3).at("space").at("utilization"), 1 / 3.0, 0.001);
 }
 
@@ -172,7 +172,7 @@ TEST_F(StressCommand, RangeAndChurnReportAddressesAndIterations) {
   expect_words(outcome, {"AtomicMalloc *", "min possible", "15.6 KiB", "78.1 KiB", "1000 KiB",
                          "4.88 MiB", "cannot free single blocks", "addresses of all iterations"});
 
-  // 1 MiB and the head hold 65 times 1,000 blocks of 16 bytes and 536 more.
+  // A pool of 1 MiB and AtomicMalloc's head holds 65 times 1,000 blocks of 16 bytes, and 536 more.
   const json results = run_json(stress("churn --allocators atomic,cmalloc --pool 1048832 --touch "
                                        "--requests 1K --format json"))
                            .at("results");
@@ -210,7 +210,8 @@ TEST_F(StressCommand, LifetimesAndSoakReportHeldOverLive) {
 }
 
 TEST_F(StressCommand, APoolThatIsTooSmallIsReported) {
-  // 80 blocks of 1 KiB. One thread: with two, AWMalloc's overlapping blocks would be a data race.
+  // 80 requests of 1 KiB, on one thread: with two, AWMalloc's overlapping blocks would be a data
+  // race.
   const json results = run_json(stress("acd --payload 1K --blocks 1 --pool 16K --touch "
                                        "--allocators atomic,awmalloc,toy --format json",
                                        1))
@@ -224,7 +225,7 @@ TEST_F(StressCommand, APoolThatIsTooSmallIsReported) {
   EXPECT_GT(results.at(1).at("overlaps").at("by_address"), 0);
   EXPECT_GT(results.at(1).at("overlaps").at("by_content"), 0);
   EXPECT_EQ(results.at(2).at("overlaps").at("by_content"), 0);
-  // Below the min pool size: also not a failure.
+  // A pool below the minimum size is not a failure either.
   const json skipped =
       run_json(stress("ad --pool 1K --allocators atomic --payload 4 --format json"));
   EXPECT_EQ(skipped.at("results").at(0).at("status"), "skipped");
@@ -253,12 +254,12 @@ TEST(StressPoints, ThePapersAreTheDefault) {
   EXPECT_EQ(p.front().blocks, 1u);
   EXPECT_EQ(p[p.size() - 2].blocks, 120u);
   EXPECT_EQ(p.back().blocks, 1056u);
-  // Figure 4: payloads times page sizes.
+  // The points of RegEff's figure 4: payloads times page sizes.
   lists.iterations.clear();
   lists.page_bytes = "4K,8K";
   const auto pages = bench::stress_points(lists, StressTest::cycle, gpu);
   EXPECT_EQ(pages.size(), 32u);
-  // Ouroboros figure 3.
+  // The points of Ouroboros' figure 3.
   const auto scaling = bench::stress_points({}, StressTest::scaling, gpu);
   ASSERT_EQ(scaling.size(), 28u);  // 4 payloads, 1 to 1M threads
   EXPECT_EQ(scaling.front(), (bench::StressPoint{32, std::size_t{2} << 30, 1, 0, 0, 1}));
@@ -283,7 +284,7 @@ TEST(StressPoints, ThePapersAreTheDefault) {
   EXPECT_EQ(bench::stress_points(lists, StressTest::cycle, cpu).back().blocks, 1u);
 }
 
-// Figures of GPUs only.
+// Figures that only GPUs have.
 TEST(StressReport, ShowsRegistersAndFailures) {
   bench::StressRow row;
   row.allocator = "cmalloc";

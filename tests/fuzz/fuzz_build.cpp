@@ -39,7 +39,8 @@ class Bytes {
   const std::uint8_t *at_, *end_;
 };
 
-// Few different values on a grid; finer ones; or values of very different sizes.
+// A coordinate: one of few values on a grid, one on a finer grid, or one of very different
+// magnitude.
 float coordinate(Bytes& bytes, unsigned format) {
   const auto high = static_cast<std::int8_t>(bytes.next());
   if (format == 0) return static_cast<float>(high) / 16;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The mesh with its materials, and in the middle of its first animation. Buffers and textures are
-// in the file itself: the fuzzer runs in an empty folder.
+// Reads the mesh with its materials, and the mesh in the middle of its first animation. Buffers and
+// textures are in the file itself: the fuzzer runs in an empty folder.
 #include <span>
 
 #include "scenes/gltf.hpp"

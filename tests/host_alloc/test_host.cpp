@@ -164,7 +164,8 @@ INSTANTIATE_TEST_SUITE_P(Ids, HostAllocators,
                          [](const auto& info) { return info.param; });
 
 TEST(HostAllocator, TlsfTakesTheBetterFit) {
-  // Free: 8 MiB and 5 MiB. Classes are powers of two in segregated fit, 1/32 as wide in TLSF.
+  // Free blocks of 8 MiB and 5 MiB. Size classes are powers of two in segregated fit, and 1/32 as
+  // wide in TLSF.
   for (const char* id : {"segfit", "tlsf"}) {
     const auto allocator = untouchable(id, {.capacity = 16 * mib, .initial_bytes = 16 * mib});
     void* large = allocator->allocate(8 * mib);

@@ -26,7 +26,7 @@ class HostModel : public ::testing::TestWithParam<const char*> {
     random_.seed(seed);
   }
 
-  // Small, medium and large sizes, occasionally with a large alignment.
+  // Requests small, medium and large sizes, occasionally with a large alignment.
   void request() {
     static constexpr std::size_t scales[] = {300, 4 * kib, 100 * kib, 3 * mib, 9 * mib};
     const std::size_t bytes = below(random_, scales[below(random_, 5)]);

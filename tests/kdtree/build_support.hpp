@@ -63,8 +63,8 @@ inline std::vector<Subject> subjects() {
   return list;
 }
 
-// For tests of the builder more than of the allocator: one that never frees, one list, and private
-// arenas. All of them on a GPU and in the long tests.
+// Few allocators for tests of the builder rather than of the allocator: one that never frees, one
+// list, and private arenas. On a GPU and in the long tests all allocators.
 inline bool is_one_of_few([[maybe_unused]] const Subject& subject) {
 #if defined(HEAPWOOD_LONG_TESTS)
   return true;
@@ -86,7 +86,8 @@ class PerAllocator : public ::testing::TestWithParam<Subject> {
     if (!GetParam().unusable.empty()) GTEST_SKIP() << GetParam().unusable;
   }
 };
-// Calls f(subject) for those that can run, in one test: what they are compared with is made once.
+// Calls f(subject) for all that can run, in one test, so that what they are compared with is made
+// once.
 template <class F>
 void for_usable(const std::vector<Subject>& list, F f) {
   for (const Subject& subject : list) {

@@ -11,7 +11,7 @@ using namespace test;
 void compare(const Subject& subject, const Soup& soup, RefKind kind, const Expected& want) {
   const DeviceMesh mesh(subject.device, soup.view());
   Workspace workspace(mesh, kind, ample_pool(subject, want));
-  // All warps twice, then two.
+  // Builds with all warps twice, then with two warps.
   for (const unsigned warps : {0u, 0u, 2u}) {
     const Built built = build(subject, workspace, with_warps(warps));
     EXPECT_FALSE(built.run.incomplete);

@@ -96,7 +96,7 @@ TEST(BuildDegenerate, ThousandsInOnePlaceAreInFewLeaves) {
     soup.add({0.5f, 0.25f, 0.75f}, {0.5f, 0.25f, 0.75f}, {0.5f, 0.25f, 0.75f});
   const TreeStats stats = check(soup);
   EXPECT_GE(stats.largest_leaf, count);
-  // In one or two leaves, not in all.
+  // Each triangle is in one or two leaves, not in all.
   EXPECT_LE(stats.refs, 4u * count + 16000);
 }
 

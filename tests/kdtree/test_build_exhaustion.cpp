@@ -15,7 +15,7 @@ class BuildExhaustion : public PerAllocator {
   const Soup soup = random_soup(sanitized ? 1200 : 2000, 31, 0.02f);
 };
 
-// Pools from one too small for the root's array to one almost large enough.
+// Pool sizes from one too small for the root's array to one almost large enough.
 TEST_P(BuildExhaustion, SmallPoolsGiveSoundTrees) {
   const Subject& subject = GetParam();
   if (!subject.bounded()) GTEST_SKIP() << "the GPU's own heap does not shrink";
@@ -40,7 +40,7 @@ TEST_P(BuildExhaustion, SmallPoolsGiveSoundTrees) {
         EXPECT_EQ(built.run.failed_splits, 1u);
         EXPECT_EQ(built.run.failed_bytes, root);
       }
-      // Less than a build with one thread needs (live_bytes). More threads need more.
+      // The pool has less than a build with one thread needs (live_bytes); more threads need more.
       EXPECT_TRUE(built.run.incomplete || (subject.frees() && part > 0.6));
       if (built.run.incomplete) {
         EXPECT_GT(built.run.failed_splits, 0u);
@@ -84,7 +84,7 @@ TEST_P(BuildSlowPaths, OutputArraysGrow) {
       EXPECT_EQ(built.stats.hash, want.built.stats.hash);
       EXPECT_EQ(build(subject, workspace).stats.hash, want.built.stats.hash);
     }
-    // Also instrumented: the counts of the abandoned build are discarded.
+    // In an instrumented build, the counts of the abandoned build are discarded.
     WorkspaceLimits limits;
     limits.nodes = 64;
     limits.output = 64;

@@ -62,7 +62,7 @@ TEST_P(BuildKeptPool, AFailedBuildIsNotContinued) {
   EXPECT_THROW(subject.compiled->build(workspace, options), simt::Stopped);
   EXPECT_FALSE(kept.handle.has_value());
   options.seconds = 60;
-  // Restarts with more nodes are in a new pool, too.
+  // Restarts with more nodes begin with an empty pool, too.
   EXPECT_EQ(build(subject, workspace, options).stats.hash, want.built.stats.hash);
 }
 

@@ -108,8 +108,8 @@ TEST_F(TaskQueueTrim, DoesNothingAfterTheEndOfTheBuild) {
   EXPECT_EQ(counters_.tickets, 0u);
 }
 
-// Without space in the ring the warp keeps one unit: the warps that hold the others may have
-// finished them meanwhile, and then only this one can end the build.
+// If the ring has no space, the warp keeps one unit: the warps that hold the others may have
+// finished them meanwhile, and then only this warp can end the build.
 TEST_F(TaskQueueTrim, KeepsItsOwnUnitIfTheRingIsFull) {
   counters_.pending = std::uint64_t{1} << 32;
   counters_.room = 0;

@@ -16,7 +16,7 @@ TEST(BuildWarps, SimulatedWarpsBuildTheSameTree) {
   expect_the_tree<alloc::CfMalloc, RefKind::ids>(simt::Lockstep<4>(2), ids);
 }
 
-// A full queue and no free shared nodes.
+// The queue is full, and no shared nodes are free.
 TEST(BuildWarps, AFullQueueChangesNoTree) {
   Case c(RefKind::clipped, 43, {.ring = 8, .shared_nodes = 1});
   expect_the_tree<alloc::CfMalloc, RefKind::clipped>(simt::Lockstep<4>(2), c);
@@ -100,7 +100,7 @@ TEST(BuildWarpsRefusals, OfSplitsInTheMiddleChangeNothing) {
   }
 }
 
-// More refusals than other work can make up for.
+// So many requests are refused that other work cannot free enough memory.
 TEST(BuildWarpsRefusals, EndTheBuildAllTheSame) {
   Case c(RefKind::clipped);
   const auto check = [&](const auto& device, std::uint64_t first, std::uint64_t end, bool half) {

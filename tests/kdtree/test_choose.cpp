@@ -14,7 +14,7 @@
 namespace heapwood::kdtree {
 namespace {
 
-// Boxes inside [lo, hi]^3: many flat, many that touch bin boundaries or the ends.
+// Boxes inside [lo, hi]^3, of which many are flat, and many touch bin boundaries or the ends.
 struct Scene {
   const char* name;
   Box node;

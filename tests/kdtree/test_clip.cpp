@@ -156,7 +156,8 @@ void check_clips(float scale, Vec3 offset, double forgiven) {
       parts += exact.empty() ? 0 : 1;
       const double size = std::max(largest(t), double(length(box.lo)) + double(length(box.hi)));
       expect_contains(part, exact, forgiven * size);
-      // Not much larger than the part, if the part is large compared with rounding errors.
+      // The bounds are not much larger than the part, if the part is large compared with rounding
+      // errors.
       if (exact.area() > 1e-3 * scale * scale) expect_tight(part, exact, 4 * forgiven * size);
       if (::testing::Test::HasFatalFailure()) FAIL() << "triangle " << id;
     }
@@ -207,7 +208,8 @@ TEST(ClipBounds, HoldWhereEdgesOfTheBoxMeetThoseOfTheTriangle) {
   EXPECT_GT(parts, 500u);
 }
 TEST(ClipBounds, HoldWhereAnEdgeMeetsTheEdgeOfABox) {
-  // Found by tests/fuzz/fuzz_build.cpp. The bounds were those of one of the part's three corners.
+  // An input found by tests/fuzz/fuzz_build.cpp, for which the bounds were those of one of the
+  // part's three corners.
   const Corners t{{0, 0.5f, 0.5f}, {2, 0.5f, -1}, {2, -0.375f, 0.5f}};
   const Box box{{1.9968847f, -0.373636633f, 0.497662723f}, {2, -0.36826992f, 0.5f}};
   expect_contains(clip_bounds(t, box), clip(t, box), 4e-6);

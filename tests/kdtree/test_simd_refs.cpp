@@ -30,7 +30,7 @@ struct Array {
   std::uint32_t n;
 };
 
-// Equal sets of refs, in any order.
+// Expects equal sets of refs, in any order.
 void expect_same(std::vector<Ref> a, std::vector<Ref> b) {
   const auto by_id = [](const Ref& x, const Ref& y) { return x.id < y.id; };
   std::sort(a.begin(), a.end(), by_id);
@@ -116,7 +116,7 @@ TEST_P(SimdRefs, AreMovedAndClippedAsByAWarp) {
       const Moved sides = count_sides(refs_.data(), 0, refs_.n, cut, corners_.data());
       ASSERT_EQ(sides.left, left.size());
       ASSERT_EQ(sides.right, right.size());
-      // Writes behind the refs that another chunk has moved.
+      // The refs that another chunk has moved come first in the arrays.
       Array to_left(left.size() + 2), to_right(right.size() + 1);
       const Moved moved = move_refs(refs_.data(), 0, refs_.n, cut, corners_.data(),
                                     {to_left.data(), 2}, {to_right.data(), 1});
@@ -124,7 +124,7 @@ TEST_P(SimdRefs, AreMovedAndClippedAsByAWarp) {
       ASSERT_EQ(moved.right, right.size());
       expect_same(to_left.from(2), left);
       expect_same(to_right.from(1), right);
-      // A child in the place of its parent.
+      // A child whose array replaces its parent's.
       for (unsigned side = 0; side < 2; ++side) {
         Array parent = refs_, child((side == 0 ? right : left).size());
         const Target in_place{parent.data(), 0}, other{child.data(), 0};

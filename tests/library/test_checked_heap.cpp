@@ -57,12 +57,12 @@ TEST(CheckedHeap, FindsDoubleFreesOfOtherThreads) {
   const auto errors = heap.check();
   ASSERT_EQ(errors.size(), 3u);
   for (const check_report& e : errors) EXPECT_EQ(e.kind, check_kind::double_free) << e.text;
-  // In a later kernel.
+  // The second free is in a later kernel.
   for_each_thread(1, [&](unsigned) { h.free(block); });
   EXPECT_EQ(heap.check().size(), 4u);
 }
 
-// Found when the block leaves the ring of freed blocks.
+// The write is found when the block leaves the ring of freed blocks.
 TEST(CheckedHeap, FindsWritesAfterFreeLater) {
   expect_one(errors_of([](auto h) {
                auto* const p = static_cast<Bytes*>(h.malloc(40));
@@ -161,7 +161,7 @@ TEST(CheckedHeapReport, RepeatedReportsFindADamagedBlockOnce) {
   ASSERT_EQ(errors.size(), 2u);
   EXPECT_EQ(errors[0].kind, check_kind::double_free);
   EXPECT_EQ(errors[1].kind, check_kind::overrun);
-  // The free of the damaged block finds the error in place of check().
+  // The free of the damaged block finds the error before check() does.
   h.free(block, HEAPWOOD_HERE);
   errors = heap.check();
   ASSERT_EQ(errors.size(), 2u);
@@ -195,7 +195,7 @@ TEST(CheckedHeapReport, SaysHowManyErrorsWereNotKept) {
   EXPECT_EQ(errors, 100u);
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 65) << text;
   expect_part(text, "heapwood: 36 more errors were not kept\n");
-  // Those of check() are counted by themselves.
+  // Errors that check() finds are counted separately.
   for (int i = 0; i < 70; ++i) static_cast<Bytes*>(h.malloc(10))[12] = 1;
   text = text_of_report(heap, errors);
   EXPECT_EQ(errors, 170u);

@@ -99,7 +99,7 @@ TEST(CheckedHeapHeads, NamesTheBlockInFront) {
       hexadecimal(t.blocks[2]) + ", allocated at test_checked_heap_heads.cpp:";
   EXPECT_EQ(errors[0].text.substr(0, expected.size()), expected);
   expect_part(errors[0].text, "; found at test_checked_heap_heads.cpp:");
-  // Also if that one was freed already.
+  // The next block's head is found damaged also if that block was freed already.
   EightBlocks u;
   u.h.free(u.blocks[2]);
   std::memset(u.blocks[3] - 50, 0x41, 20);

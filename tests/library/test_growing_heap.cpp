@@ -95,7 +95,7 @@ TEST(GrowingHeap, ShrinkGivesBackWhatIsBehindTheLastBlock) {
     EXPECT_EQ(wrong_bytes(blocks, 3000), 0u);
     for (std::byte* const block : blocks) h.free(block);
     heap.shrink();
-    // The marks keep their memory.
+    // The memory of the marks stays.
     EXPECT_LT(heap.stats().bytes, at_first + 200 * mib / 64) << round;
     EXPECT_EQ(heap.stats().used_regions, 1u);
   }

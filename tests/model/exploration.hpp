@@ -17,7 +17,7 @@
 
 namespace heapwood {
 
-// The numbers of a state.
+// The type of a state's numbers.
 using Byte = std::int8_t;
 
 // State is compared by its bytes: it has no padding, and a model clears registers that are not read

@@ -238,11 +238,11 @@ TEST(CameraMainPart, LosesFarOutliersOfLittleAreaOnly) {
     several.add({position, -position, 0}, {position + 1, -position, 0}, {position, -position, 1});
   }
   EXPECT_EQ(part(several), box);
-  // Too close to be an outlier.
+  // Triangles too close to the model to be left out.
   Soup beside = model;
   beside.add({70, 60, 70}, {71, 60, 70}, {70, 61, 70});
   EXPECT_EQ(part(beside).hi.x, 71);
-  // Too much area to be an outlier.
+  // A part with too much area to be left out.
   Soup pair = model;
   append(pair, closed_surface(4, 1, {5000, 60, 70}, 2));
   EXPECT_EQ(part(pair).hi.x, 5002);

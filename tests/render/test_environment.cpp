@@ -18,7 +18,7 @@ namespace {
 
 constexpr double mean_radiance = 0.45;
 
-// Bright in one texel, dim elsewhere.
+// A picture that is bright in one texel and dim elsewhere.
 RadianceMap spotted(unsigned width, unsigned height, unsigned x, unsigned y) {
   RadianceMap map{width, height,
                   std::vector<Vec3>(std::size_t{width} * height, {0.01f, 0.02f, 0.03f})};
@@ -32,7 +32,7 @@ TEST(Environment, TheZenithIsTheUpAxis) {
     EXPECT_EQ(from_environment({0, 1, 0}, up), axis_vector(up));
     const Vec3 d = normalize(Vec3{0.3f, -0.5f, 0.7f});
     EXPECT_EQ(to_environment(from_environment(d, up), up), d);
-    // A rotation, not a reflection.
+    // The change of axes is a rotation, not a reflection.
     const Vec3 x = from_environment({1, 0, 0}, up), y = from_environment({0, 1, 0}, up);
     EXPECT_EQ(cross(x, y), from_environment({0, 0, 1}, up));
   }
@@ -157,7 +157,7 @@ TEST(EnvironmentSky, HasTheSunWhereItIs) {
          (static_cast<float>(brightest / sky.width) + 0.5f) / static_cast<float>(sky.height)});
     EXPECT_GT(dot(from_environment(found, up), sun), 0.999f);
   }
-  // From below the horizon.
+  // The sun is below the horizon.
   for (const Vec3& t : make_sky({0, -1, 0}, 1).texels) ASSERT_TRUE(std::isfinite(t.x + t.y + t.z));
 }
 
@@ -186,7 +186,7 @@ TEST(Tone, FilmicIsMonotonousFromBlackToWhite) {
   EXPECT_EQ(filmic_curve(-1), 0);
   EXPECT_EQ(filmic_curve(NAN), 0);
   EXPECT_EQ(before, 1);
-  // Darker than the standard curve in the shadows.
+  // The filmic curve is darker than the standard one in the shadows.
   EXPECT_LT(filmic_curve(0.02), tone_curve(0.02));
 }
 

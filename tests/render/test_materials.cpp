@@ -167,7 +167,7 @@ TEST(Materials, HolesShowWhatIsBehind) {
   job.lighting->key = {0, 0, 1};
   job.lighting->key_radius = 0;
   expect_near(colour_of(film_of(soup, look, job), 3, 1), {1, 0, 0}, 0.01f);
-  // Blended: a quarter of the rays hit.
+  // In a blended material a quarter of the rays hit.
   look.materials[0] = {
       .name = "glass", .colour = {0, 1, 0}, .alpha = 0.25f, .coverage = Coverage::blended};
   job = square_job(Mode::shaded, 4, 256);
@@ -279,7 +279,7 @@ TEST(Materials, HolesOfALampEmitNothing) {
   auto [soup, look] = floor_below_lamp(0.5f);
   look.uvs = square_uvs;
   look.uv_triangles = {{{0, 1, 2}}, {{3, 4, 5}}, {{0, 1, 2}}, {{3, 4, 5}}};
-  // Two opposite quarters.
+  // A texture of which two opposite quarters are holes.
   look.textures.push_back(
       {.width = 2, .height = 2, .texels = {0xffffffff, 0, 0, 0xffffffff}, .nearest = true});
   const auto light = [&] { return mean_red(film_of(soup, look, floor_job())); };
@@ -357,7 +357,7 @@ TEST(Materials, LampsCountWithTheirTextureAndAlpha) {
   EXPECT_EQ(unlit.emission, 1);
   texels.assign(8, 0xff000000);
   EXPECT_NE(lighting().key_colour, Vec3{});
-  // Dark in the colour of the lamp.
+  // A texture that is dark in the colour of the lamp.
   texels.assign(8, 0xffff0000);
   lamp.emission = {1, 1, 0};
   EXPECT_NE(lighting().key_colour, Vec3{});

@@ -23,7 +23,7 @@ TEST(RaySetsPrimary, GoThroughPixelsInTiles) {
   const std::vector<kdtree::Ray> rays = primary_rays(camera, 16, 8);
   ASSERT_EQ(rays.size(), 128u);
   const CameraFrame frame = make_frame(camera, 16, 8);
-  // Ray, x, y: tiles of 8 x 4 pixels, row-major within a tile.
+  // Ray number, x and y: tiles of 8 x 4 pixels, row by row within a tile.
   for (const auto& [i, x, y] : {std::tuple{0u, 0, 0},
                                 {7u, 7, 0},
                                 {8u, 0, 1},

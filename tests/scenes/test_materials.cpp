@@ -88,7 +88,7 @@ TEST(Materials, AMissingLibraryIsANote) {
   ASSERT_EQ(mesh.notes.size(), 1u);
   EXPECT_NE(mesh.notes[0].find("material library a.mtl: No such file"), std::string::npos);
   EXPECT_TRUE(load(path).notes.empty());
-  // Outside of the directory, although it exists.
+  // A texture outside of the directory is not read, although it exists.
   std::filesystem::create_directory(folder / "in");
   folder.write("b.mtl", "newmtl x\n");
   const Mesh outside = load(

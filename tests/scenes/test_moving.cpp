@@ -54,7 +54,7 @@ TEST(Moving, ProceduralScenesKeepTheirTrianglesAndMove) {
       EXPECT_EQ(mesh.triangles, first.triangles) << name << ' ' << frame;
       ASSERT_EQ(mesh.vertices.size(), first.vertices.size());
       still += mesh.vertices == before.vertices;
-      // Nothing flies away.
+      // No triangle flies away.
       EXPECT_LT(length(bounds(mesh).extent()), 60) << name << ' ' << frame;
       before = mesh;
     }
@@ -87,7 +87,7 @@ TEST(Moving, ReadsNumberedFiles) {
     const std::string name = "t_" + std::string(2 - digits.size(), '0') + digits + ".obj";
     folder.write(name, triangle_at(i) + (i == 10 ? "f 3 2 1\n" : ""));
   }
-  // None of these belongs to it.
+  // None of these files belongs to the sequence.
   for (const char* other : {"t_1.obj", "t_009.obj", "t_1x.obj", "t_13.ply", "xt_12.obj", "t_.obj"})
     folder.write(other, "nonsense");
   const std::string pattern = folder / "t_##.obj";

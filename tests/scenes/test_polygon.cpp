@@ -18,14 +18,14 @@ namespace {
 
 using Outcome = Triangulator::Outcome;
 
-// Integers, so that areas are exact.
+// A corner with integer coordinates, so that areas are exact.
 struct Corner {
   std::int64_t x = 0, y = 0;
   bool operator==(const Corner&) const = default;
 };
 using Outline = std::vector<Corner>;
 
-// From pairs of coordinates, as in "0 0 3 0 3 3".
+// An outline from pairs of coordinates, as in "0 0 3 0 3 3".
 Outline outline_of(const char* numbers) {
   std::istringstream text(numbers);
   Outline outline;

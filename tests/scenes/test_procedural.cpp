@@ -191,7 +191,7 @@ TEST(Patches, CloseAroundAnAxisAndMeetAtPoles) {
   Model model;
   ball(model, {}, 1, 32);
   const Mesh mesh = model.tessellate(2000);
-  // Euler: a closed surface without holes.
+  // Euler's formula for a closed surface without holes.
   EXPECT_EQ(mesh.vertices.size() + mesh.triangles.size() - 3 * mesh.triangles.size() / 2, 2u);
   for (const Vec3& p : mesh.vertices) EXPECT_NEAR(length(p), 1, 1e-5f);
   for (const Triangle& t : mesh.triangles) {  // all triangles face outwards

@@ -92,9 +92,9 @@ TEST(Printable, EscapesWhatControlsATerminalAndCutsBetweenCharacters) {
       {"a\nb\r\t\v\f", "a\\nb\\r\\t\\v\\f"},
       {{"\0\x1b[31m\x7f", 7}, "\\x00\\x1b[31m\\x7f"},
       {"\xc2\x9b[31m", "\\xc2\\x9b[31m"},  // C1: a terminal's escape
-      // The end of a line, and right to left.
+      // The characters for a line's end and for writing from right to left.
       {"a\xe2\x80\xa8\xe2\x80\xae z", "a\\xe2\\x80\\xa8\\xe2\\x80\\xae z"},
-      // Not UTF-8.
+      // Bytes that are not UTF-8.
       {"\xff\xfe", "\\xff\\xfe"},
       {"\xc3", "\\xc3"},
       {"\xc0\x8a\xed\xa0\x80", "\\xc0\\x8a\\xed\\xa0\\x80"}};

@@ -53,7 +53,7 @@ class Program : public testing::Test {
       text.replace(mark, 1, path(""));
     return text;
   }
-  // At blanks.
+  // Splits the arguments at blanks.
   std::vector<std::string> split(const std::string& arguments) const {
     std::istringstream stream(with_paths(arguments));
     return {std::istream_iterator<std::string>(stream), {}};

@@ -9,7 +9,7 @@ namespace {
 
 class Faults : public Program {
  protected:
-  // The picture is not what is tested.
+  // Uses a fast mode, because the picture is not tested.
   std::vector<Json> reports(const std::string& arguments, const std::string& steps) const {
     return Program::reports(arguments + " --mode normals", steps);
   }

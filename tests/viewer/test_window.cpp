@@ -29,7 +29,7 @@ class Window : public Program {
              with_paths("' & until [ -s @ready ] || ! kill -0 $!; do sleep 0.1; done; ") +
              with_paths(commands) + "; wait $!"});
   }
-  // Sends events through the window system instead of a script; then "after" is written.
+  // Sends events through the window system instead of a script, then writes the file "after".
   void send(const std::string& events) const {
     if (std::system("command -v xdotool > /dev/null") != 0)
       GTEST_SKIP() << "xdotool is not installed";
@@ -169,7 +169,7 @@ TEST_F(Window, TheHeapMapShowsTheWalk) {
   EXPECT_EQ(heap["unmatched_frees"], 0);
   EXPECT_EQ(heap["overlaps"], 0);
   EXPECT_EQ(heap["used_bytes"], 0);
-  // What it has taken is not in use.
+  // The memory that AtomicMalloc has handed out was freed, so it does not count as in use.
   const std::string title = report["texts"]["title 0"];
   EXPECT_PRED2(has_not, title, "0 B");
   EXPECT_PRED2(has, title, "taken, never freed");

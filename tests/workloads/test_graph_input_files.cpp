@@ -220,7 +220,7 @@ TEST(EdgeList, IgnoresFurtherColumnsAndLineEnds) {
                     "0 1 1082040961 -0.5\r\n"),
             pair);
   EXPECT_EQ(rows_of(parse_edge_list, "0 1"), pair);
-  // Comments of KONECT, and commas.
+  // Comments as in KONECT's files, and commas.
   EXPECT_EQ(rows_of(parse_edge_list, "% sym\n% 1 2 2\n0,1\n1, 0,7\n"), pair);
   EXPECT_EQ(rows_of(parse_edge_list, "5 5\n"), Rows(1));
 }

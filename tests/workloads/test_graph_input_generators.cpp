@@ -116,7 +116,7 @@ TEST(GraphGenerators, HaveTheDegreesOfTheGraphsTheyStandFor) {
         // Two of four diagonals: binomial.
         Degrees{"delaunay:100k", 6, 0.03, 1.02, 8, 8},
         Degrees{"honeycomb:100k", 3, 0.02, 0.1, 3, 3},
-        // Less at the surface of the cube.
+        // Nodes at the surface of the cube have fewer neighbours.
         Degrees{"grid3d:100k", 25, 0.3, 3.1, 26, 26},
         Degrees{"grid3d:50k:3", 74, 1.2, 12.5, 80, 80},
         Degrees{"road:114599", 2.12, 0.01, 0.46, 6, 8},

@@ -39,7 +39,7 @@ TEST_F(GraphUpdates, MatchSets) {
              [&](GraphStore& graph) { run_batches(graph, device_, shape); });
 }
 
-// It also reports the same refusals.
+// Counted initialization also reports the same refusals.
 TEST_F(GraphUpdates, CountedInitializationHasTheSameEdgesAndBlocks) {
   HostGraph start = random_graph(700, 20, 700, 8);
   start.offsets.resize(901, start.offsets.back());  // 200 vertices without edges

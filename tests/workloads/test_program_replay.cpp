@@ -229,7 +229,7 @@ TEST(ProgramReplayOrder, WindowLimitsTheDrift) {
   }
 }
 
-// Lanes that really race.
+// The lanes are threads that really race.
 TEST(ProgramReplayOrder, KeepsLanesOfAWarpTogether) {
   const ProgramTrace trace =
       tests::random_trace({.warps = 3, .lanes = 4, .kernels = 1, .events = 150});

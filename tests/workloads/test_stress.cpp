@@ -249,7 +249,7 @@ TEST_F(Stress, OverlapsAreFound) {
   j.payload = 512;
   j.iterations = 3;
   EXPECT_EQ(compiled->stress(j).overlaps, 3u * 2);
-  // An endless supply ends: one block per thread.
+  // An allocator that never refuses ends with one block per thread.
   j.test = StressTest::utilization;
   const StressResult result = compiled->stress(j);
   EXPECT_EQ(result.counts.failures, 0u);

@@ -76,7 +76,7 @@ __global__ void clean(Handle h, Bytes** blocks, unsigned round) {
     for (unsigned j = 0; j < bytes; ++j) p[j] = 0xdb;
     h.free(p, HEAPWOOD_HERE);
   }
-  // Blocks of other threads, from the last launch.
+  // Frees blocks that other threads allocated in the last launch.
   h.free(blocks[n - 1 - i]);
   blocks[n - 1 - i] = nullptr;
 }

@@ -20,7 +20,7 @@ std::size_t free_bytes() {
   return free;
 }
 
-// Small blocks and some large ones; each is filled and checked.
+// Allocates small blocks and some large ones; each is filled and checked.
 template <class Handle>
 __global__ void use(Handle h, unsigned round, unsigned* wrong, unsigned* refused) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -32,7 +32,7 @@ __global__ void delete_block(void** blocks) { delete static_cast<char*>(blocks[0
 int main() {
   heapwood::shared_array<void*> blocks(4);
   heapwood::shared_array<unsigned> wrong(1);
-  // Without a heap: CUDA's.
+  // Without a heap the memory is CUDA's.
   allocate<<<1, 1>>>(blocks.data());
   check_cuda(cudaDeviceSynchronize());
   check(blocks[0] != nullptr && blocks[3] != nullptr);
@@ -60,7 +60,7 @@ int main() {
   void* const on_host = malloc(100);
   check(!is_in_heap(on_host));
   free(on_host);
-  // Larger heaps take the place of CUDA's by its own call.
+  // cudaDeviceSetLimit() creates a larger heap that replaces CUDA's.
   check_cuda(cudaDeviceSetLimit(cudaLimitMallocHeapSize, 64 << 20));
   allocate<<<1, 1>>>(blocks.data());
   check_cuda(cudaDeviceSynchronize());

@@ -95,7 +95,7 @@ TEST_F(DeviceMalloc, WithoutAHeapDeviceCodeUsesTheCLibrary) {
   free(block);
 }
 
-// Members with these names, and other heaps.
+// Members with the names of these functions, and other heaps, still work.
 struct Pool {
   explicit Pool(int n) : free(n) {}
   int malloc(int a, int b) const { return a + b + free; }

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <heapwood/recording_heap.hpp>
-// After the type of its heap.
+// Included after the header that defines the heap's type.
 #include <heapwood/operator_new.hpp>
 
 namespace heapwood {
