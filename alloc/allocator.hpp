@@ -105,8 +105,8 @@ struct AllocatorOptions {
   bool has_persistent_warps = false;
   // Bytes of the pool that no live block needs, so that persistent warps may cache them.
   std::size_t spare_bytes_for_warps = 0;
-  // Heapwood: bytes of blocks at first, of a pool whose end has no memory yet (arena::Growth); 0 =
-  // all of it has. Not with persistent warps.
+  // Heapwood: the initial bytes for blocks of a pool whose end has no memory yet (arena::Growth);
+  // 0: all of the pool has memory. Not with persistent warps.
   std::size_t initial_bytes = 0;
   // Used by stress() (workloads/stress_run.hpp) if the allocator has a type WithBuiltin.
   LargeBackend large_backend = LargeBackend::buddy;

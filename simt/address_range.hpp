@@ -30,7 +30,7 @@ namespace heapwood::simt {
 
 namespace range_detail {
 
-// The driver's functions are looked up at run time, so that a program starts without a driver.
+// The driver's functions, looked up at run time so that a program starts without a driver.
 struct Driver {
   decltype(::cuMemGetAllocationGranularity)* granularity;
   decltype(::cuMemAddressReserve)* reserve;
@@ -89,7 +89,7 @@ class CudaRange {
     bytes_ = (bytes + granularity_ - 1) / granularity_ * granularity_;
     driver_.check(driver_.reserve(&base_, bytes_, granularity_, 0, 0), "cuMemAddressReserve");
   }
-  // Waits for no kernel. Where cudaDeviceReset() has freed the memory there is nothing to do.
+  // Waits for no kernel. After cudaDeviceReset(), which has freed the memory, does nothing.
   ~CudaRange() {
     if (StreamDevice(device_).context() != context_) return;
     while (!pieces_.empty()) unmap(pieces_.begin()->first, pieces_.begin()->second.bytes);
@@ -99,10 +99,11 @@ class CudaRange {
 
   std::byte* base() const { return reinterpret_cast<std::byte*>(base_); }
   std::size_t bytes() const { return bytes_; }
-  // Offsets and sizes passed to map() must be multiples of it.
+  // The unit of offsets and sizes passed to map().
   std::size_t granularity() const { return granularity_; }
 
-  // False if the device's memory is exhausted. Throws Error{Exit::failed} on any other failure.
+  // Returns false if the device's memory is exhausted. Throws Error{Exit::failed} on any other
+  // failure.
   bool map(std::size_t offset, std::size_t bytes) {
     const stream_detail::CurrentDevice current(device_);
     CUmemGenericAllocationHandle handle{};
@@ -182,7 +183,7 @@ class CpuRange {
                 "cannot map " + std::to_string(bytes >> 20) + " MiB: " + std::strerror(errno));
   }
   void unmap(std::size_t offset, std::size_t bytes) noexcept {
-    // Replaced by a new mapping, which returns the pages to the system.
+    // Replaces the pages by a new mapping, which returns them to the system.
     [[maybe_unused]] void* fresh = mmap(base_ + offset, bytes, PROT_NONE, flags | MAP_FIXED, -1, 0);
   }
 

@@ -151,7 +151,8 @@ class FlatterScatter {
     return (sm + size / granule * 38183u) * 2654435769u;
   }
 
-  // The chunk size for a request in a page with this state: the page's if that suits the request.
+  // The chunk size that a request gets in a page with this state: the page's if it suits the
+  // request.
   static HEAPWOOD_INLINE std::uint32_t chunk_in(std::uint64_t state, std::uint32_t size) {
     const std::uint32_t there = size_of(state);
     return there >= size && there <= 2 * size ? there : size;

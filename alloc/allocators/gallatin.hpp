@@ -315,10 +315,10 @@ class Gallatin {
     return false;
   }
 
-  // Reserves up to n blocks of a class of BlockPages in one segment: follows the trees to one with
-  // blocks of this size, then to a free one. The trees change in announced attempts and frees only,
-  // so a search during which there was none misses no block. Small blocks are at the beginning of
-  // the pool.
+  // Reserves up to n blocks of a class of BlockPages in one segment. Follows the trees first to a
+  // segment with free blocks of this size, then to a free one. The trees change only in attempts
+  // and frees that are announced, so a search without any of these meanwhile misses no block. Small
+  // blocks stay at the beginning of the pool.
   template <class Thread>
   static HEAPWOOD_OUTLINE BlockPages::Seats reserve(const Gallatin* self, Thread thread,
                                                     std::uint32_t k, std::uint32_t n) {
@@ -337,11 +337,11 @@ class Gallatin {
   }
 
   // Frees the blocks in buffers of which no slice is in use. Returns false if there were none, or
-  // another thread does this: several would take the blocks of new requests.
+  // if another thread does this now: several threads would also take blocks of new requests.
   template <class Thread>
   static HEAPWOOD_OUTLINE bool collect(const Gallatin* self, Thread thread) {
     bool any = false;
-    // relaxed, here and below: protects no data.
+    // relaxed, here and below: the word orders no other memory.
     const Word32 collecting(*as<std::uint32_t>(self->base_ + collecting_at));
     if (collecting.exchange(1, simt::relaxed) != 0) return false;
     HEAPWOOD_ROLLED

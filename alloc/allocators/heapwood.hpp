@@ -56,11 +56,11 @@ struct Heapwood {
     arena::Layout::initialize(pool, h.shared_, all, device);
     return h;
   }
-  // For heaps that grow: the pool in its initial size.
+  // For heaps that grow: the pool at its initial size.
   static arena::Growth growth(Pool pool, std::size_t initial_bytes) {
     return {pool, arena::Layout::plan(pool, false, 0, initial_bytes), initial_bytes};
   }
-  // After arena::Growth has changed the size of the pool.
+  // To be called when arena::Growth has changed the size of the pool.
   void resize(const arena::SharedPages& shared) { shared_ = shared; }
   unsigned preferred_warps(unsigned max) const { return shared_.preferred_warps(max); }
   template <class Visitor>

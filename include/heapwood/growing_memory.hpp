@@ -19,7 +19,8 @@
 
 namespace heapwood {
 
-// Sizes of a heap that grows, in bytes: for blocks at first, and of all of its addresses.
+// The sizes of a heap that grows, in bytes: memory for blocks at the start, and all reserved
+// addresses.
 struct heap_size {
   std::size_t initial = 0, max = 0;
 };
@@ -36,7 +37,7 @@ class GrowingMemory {
   static_assert(can_grow<A>, "only heaps with the default allocator can grow");
 
  public:
-  // `state_bytes` precede the pool. Maps the initial memory.
+  // Maps the initial memory. The pool begins after `state_bytes` bytes.
   GrowingMemory(const simt::StreamDevice& device, heap_size size, std::size_t state_bytes)
       : chunk_(std::clamp(simt::bit_floor(size.max / 1024), smallest_chunk, largest_chunk)),
         range_(device.index, whole_chunks(size.max, state_bytes)),
@@ -49,7 +50,7 @@ class GrowingMemory {
   }
 
   alloc::Pool pool() const { return pool_; }
-  // AllocatorOptions::initial_bytes
+  // The value of AllocatorOptions::initial_bytes.
   std::size_t initial_bytes() const { return initial_; }
   std::size_t max_request() const { return growth_.max_bytes(); }
   const alloc::arena::SharedPages& shared() const { return growth_.shared(); }
@@ -58,10 +59,12 @@ class GrowingMemory {
     return extent.blocks_begin - extent.tables_end + pool_.bytes - extent.blocks_end;
   }
 
-  // After the pool has been laid out again: adds the memory that is mapped beyond the initial one.
+  // To be called when the pool has been laid out again: adds the memory that is mapped beyond the
+  // initial one.
   void restore(const simt::StreamDevice& device) { growth_.restore(device); }
-  // Makes room for blocks of `bytes` bytes in all, by a quarter more memory at least. False: the
-  // largest size or the device's memory is reached; what there is has been added.
+  // Makes room for blocks of `bytes` bytes in all; adds at least a quarter of the present memory if
+  // any is missing. Returns false if the largest size or the end of the device's memory is reached;
+  // memory that could be mapped has then been added.
   bool make_room(std::size_t bytes, const simt::StreamDevice& device) {
     const std::size_t free = growth_.free_bytes(device), present = growth_.bytes();
     const std::size_t wanted_free = bytes + std::min(bytes, growth_.bytes_in_slots());
@@ -77,8 +80,8 @@ class GrowingMemory {
     }
     return false;
   }
-  // Gives back the memory at the end in which no block is in use, but for the initial one. Marks
-  // keep theirs, 1/128 of the blocks'.
+  // Returns the memory after the last block in use, except the initial memory. The tables of marks,
+  // 1/128 of the blocks, keep theirs.
   void shrink(const simt::StreamDevice& device) {
     growth_.remove_unused(device);
     device.synchronize_device();
@@ -102,7 +105,8 @@ class GrowingMemory {
   }
   std::size_t offset() const { return static_cast<std::size_t>(pool_.base - range_.base()); }
 
-  // Maps what the first superblocks need. False if the device's memory is exhausted.
+  // Maps the memory that the first superblocks need. Returns false if the device's memory is
+  // exhausted.
   bool map_for(std::uint32_t superblocks) {
     const auto extent = growth_.extent(superblocks);
     return map(0, extent.tables_end) && map(extent.blocks_begin, extent.blocks_end);
@@ -119,7 +123,7 @@ class GrowingMemory {
 
   std::size_t chunk_;
   simt::AddressRange range_;
-  std::vector<bool> is_mapped_;  // by chunk
+  std::vector<bool> is_mapped_;  // for each chunk
   alloc::Pool pool_;
   std::size_t initial_;
   alloc::arena::Growth growth_;

@@ -43,7 +43,7 @@ namespace heapwood {
 
 // Statistics of a heap, for the host.
 struct heap_stats {
-  std::size_t bytes = 0;        // that have memory: used + free + held + metadata
+  std::size_t bytes = 0;        // bytes with memory: used + free + held + metadata
   std::size_t max_request = 0;  // larger requests are never served, not even by an empty heap
 
   // Refused requests since the heap was created or reset, and the size of the first of them, which
@@ -98,8 +98,8 @@ using stream_handle = simt::StreamHandle;
 struct heap_options {
   alloc::AllocatorOptions allocator{};
   // If requests were refused, the destructor prints one line, even after a fault in a kernel; so
-  // does the end of the program by exit(). Their number is then copied to host memory, which
-  // takes them longer. On by default in debug builds.
+  // does the end of the program by exit(). The number of refused requests is then copied to host
+  // memory, which makes refused requests slower. On by default in debug builds.
 #if defined(NDEBUG)
   bool report_full = false;
 #else
@@ -186,11 +186,11 @@ class basic_heap {
     lay_out(device);
   }
 
-  // For a heap that grows, between kernels: maps memory until there is room for blocks of `bytes`
-  // bytes in all, in arenas without a block, and for the pages that wait in the allocator's slots,
-  // at most as much again. Blocks and handles stay valid. Returns false if the heap's largest size
-  // or the device's memory is reached. Other heaps return whether they have that much. Waits for
-  // the device.
+  // For a heap that grows, between kernels: maps memory until blocks of `bytes` bytes in all fit
+  // into unused arenas, plus up to as much again for pages that multiprocessors keep open. Blocks
+  // and handles stay valid. Returns false if the heap's largest size or the end of the device's
+  // memory is reached. For another heap, returns whether it has that much free. Waits for the
+  // device.
   bool make_room(std::size_t bytes, stream_handle stream = {}) {
     device_.synchronize_device();
     if constexpr (detail::can_grow<A>) {
@@ -202,8 +202,8 @@ class basic_heap {
     }
     return stats().free >= bytes;
   }
-  // For a heap that grows, between kernels: gives back memory behind the last block in use, but not
-  // the initial memory. Waits for the device.
+  // For a heap that grows, between kernels: returns memory behind the last block in use, except the
+  // initial memory. Waits for the device.
   void shrink(stream_handle stream = {}) {
     device_.synchronize_device();
     if constexpr (detail::can_grow<A>) {

@@ -103,8 +103,8 @@ class basic_heap_handle : public handle_operations<basic_heap_handle<A>> {
     if (seen == 1)
       first.compare_exchange_strong(none, bytes == 0 ? 1 : bytes, simt::relaxed, simt::relaxed);
     if (state->on_host == nullptr) return;
-    // Stores, because a GPU has no atomic additions to host memory. A thread whose store may have
-    // overtaken that of a higher number stores again.
+    // Stores, because a GPU has no atomic additions to host memory. Stores of two threads may
+    // arrive in the wrong order; the thread with the higher number then stores again.
     using OnHost = simt::system_atomic_ref<std::uint64_t>;
     if (seen == 1)
       OnHost(state->on_host->first_refused).store(first.load(simt::relaxed), simt::relaxed);
