@@ -173,7 +173,8 @@ void Viewer::step() {
     probe(areas.picture);
     choose_node(areas.picture);
   } catch (const simt::Stopped&) {
-    // A job is being cancelled, which also stops the few rays of this frame's input.
+    // Cancelling a job stops all launches, also those of the few rays that input needs; the frame
+    // goes on.
   }
   request_picture(areas.picture, options_.spp);
   const PictureStatus picture = state_.picture.status();

@@ -96,7 +96,7 @@ class Buddy {
     const unsigned k = n == 1 ? 0 : simt::highest_bit(n - 1) + 1;
     if ((pages_ >> k) == 0) return nullptr;
     std::uint32_t seed = seed_of(thread);
-    std::uint64_t seen = 1;  // as if a thread were inside: no check after the first search
+    std::uint64_t seen = 1;  // 1: not idle, so the first search is never the reason to fail
     HEAPWOOD_ROLLED
     for (unsigned turn = 0, moves = 0; moves < max_moves; ++turn) {
       // Only a thorough search may be the reason to fail the request. The other searches make a few

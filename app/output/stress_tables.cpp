@@ -491,8 +491,8 @@ std::vector<std::string> stress_notes(const std::vector<StressRow>& rows) {
       settings.touch ? fmt::format(", {} blocks damaged by contents", count_text(damaged)) : ""));
   if (settings.test == StressTest::probability)
     lines.push_back(
-        "RegEff table 2 has 1450 mallocs and 986 frees for 120 blocks and 10 launches; they do not "
-        "follow from its rule");
+        "RegEff table 2 has 1450 mallocs and 986 frees for 120 blocks and 10 launches, "
+        "which are the numbers of a probability of 1/4");
   return lines;
 }
 
