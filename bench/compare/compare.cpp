@@ -184,14 +184,15 @@ Table compare_table(const Comparison& comparison) {
     table.notes.push_back(std::move(text));
   const CompareRules& rules = comparison.rules;
   table.notes.insert(table.notes.end(), comparison.notes.begin(), comparison.notes.end());
-  table.notes.push_back(fmt::format(
-      "FASTER, SLOWER: medians differ by more than {:g}%, rank test; SAME: by less; such cells are "
-      "not listed; {:g}% error per cell",
-      100 * rules.threshold, 100 * rules.false_alarms));
+  table.notes.push_back(
+      fmt::format("FASTER, SLOWER: medians differ by more than {:g}%, by a rank test; SAME: by "
+                  "less, not listed; "
+                  "{:g}% error per cell",
+                  100 * rules.threshold, 100 * rules.false_alarms));
   if (comparison.too_few_runs > 0) {
     table.notes.push_back(
-        fmt::format("too few runs to tell: {} of {} cells; {} runs in each file can, {} of rounds "
-                    "or frames",
+        fmt::format("too few runs to tell: {} of {} cells; {} runs in each file are enough, or {} "
+                    "rounds or frames",
                     comparison.too_few_runs, comparison.tested,
                     samples_needed(rules.false_alarms / 2, 1, false),
                     samples_needed(rules.false_alarms / 2, 1, true)));

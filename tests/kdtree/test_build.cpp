@@ -65,8 +65,8 @@ void expect_quality(RefKind kind) {
 TEST(BuildQuality, ClippedRefsAreNearTheExactBuild) { expect_quality(RefKind::clipped); }
 TEST(BuildQuality, IdsAreNearTheExactBuild) { expect_quality(RefKind::ids); }
 
-// Equal hashes mean equal trees, so one tree per kind is validated. Boxes cost more where triangles
-// are long, but are as valid.
+// Equal hashes mean equal trees, so one tree per kind is validated. Trees of the kind `boxes` cost
+// more where triangles are long, but are as valid.
 TEST(BuildSoundness, HoldsForEveryKind) {
   for (const RefKind kind : all_ref_kinds) {
     for (const auto& [name, soup] : soups(kind)) {

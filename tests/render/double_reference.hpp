@@ -112,7 +112,7 @@ class DoubleReference {
   struct Node {
     Box box;
     std::uint32_t first, count;  // ids of a leaf
-    std::uint32_t right;         // child; the left one follows its parent
+    std::uint32_t right;         // index of the right child; the left one follows its parent
   };
 
   void divide(std::uint32_t first, std::uint32_t last) {
