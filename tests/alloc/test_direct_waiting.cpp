@@ -27,7 +27,7 @@ using Wait = BulkSemaphore::Wait;
 template <class Device>
 class Waiting : public testing::Test {
  public:
-  // The lanes of a launch.
+  // The number of lanes of a launch.
   static constexpr unsigned lanes = std::is_same_v<Device, simt::Cpu> ? 4 : 12;
 
   template <class F>

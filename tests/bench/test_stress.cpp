@@ -261,7 +261,7 @@ TEST(StressPoints, ThePapersAreTheDefault) {
   EXPECT_EQ(pages.size(), 32u);
   // The points of Ouroboros' figure 3.
   const auto scaling = bench::stress_points({}, StressTest::scaling, gpu);
-  ASSERT_EQ(scaling.size(), 28u);  // 4 payloads, 1 to 1M threads
+  ASSERT_EQ(scaling.size(), 28u);  // 4 payloads, each with 1 to 1M threads
   EXPECT_EQ(scaling.front(), (bench::StressPoint{32, std::size_t{2} << 30, 1, 0, 0, 1}));
   auto fitting = scaling;
   EXPECT_EQ(bench::take_oversized(fitting),

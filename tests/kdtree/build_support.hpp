@@ -35,7 +35,7 @@ inline std::ostream& operator<<(std::ostream& out, const Subject& subject) {
   return out << subject.name;
 }
 
-// Every registered allocator.
+// Returns every registered allocator.
 inline std::vector<Subject> subjects() {
   std::vector<Subject> list;
   for (const registry::RegisteredAllocator& entry : registry::allocators()) {

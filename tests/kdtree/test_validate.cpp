@@ -55,7 +55,8 @@ TEST_F(ValidateFaults, AreFoundEach) {
   using Change = void (*)(Tree&);
   const std::pair<Change, std::vector<const char*>> changes[] = {
       {[](Tree&) {}, {}},
-      // The flat triangle on the other side, or 1e-5 below the plane in the leaf that lists it.
+      // The flat triangle is on the other side, or 1e-5 below the plane in the leaf that lists it:
+      // no fault.
       {[](Tree& t) { t.nodes[2] = Node::make_leaf(0, 2), t.nodes[3] = Node::make_leaf(2, 3); }, {}},
       {[](Tree& t) { t.nodes[0].split = 0.50001f; }, {}},
       {[](Tree& t) { t.nodes[0].split = 0.49999f; }, {"triangle 3 is not in leaf 3"}},

@@ -144,7 +144,7 @@ TEST(CheckedHeapHeads, CallsWithADamagedBlock) {
     for (Byte i = 0; i < 24; ++i) EXPECT_EQ(moved[i], i);
   }
   EXPECT_EQ(count(t.heap.check(), check_kind::overwritten_head, damaged), 1u);
-  // The error of the second round.
+  // The second round of the loop has freed the block a second time.
   EXPECT_EQ(count(t.heap.check(), check_kind::double_free, damaged), 1u);
 
   Byte* const other = t.blocks[4];

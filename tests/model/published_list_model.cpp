@@ -24,15 +24,15 @@ enum class Bug {
   no,
   reuse_at_once,              // merged chunks wait for no grace period
   period_before_merge,        // the period is read before the link leads past the merged chunk
-  period_in_progress_counts,  // though it began before the merge
-  offsets_not_moved,          // away from dead headers
+  period_in_progress_counts,  // a period that began before the merge counts
+  offsets_not_moved,          // offsets are not moved away from dead headers
   sections_before_offsets,    // the new sections begin before offsets are moved
-  offset_after_free,          // stored after the merged chunk is free
-  link_before_header,         // of the rest of a split chunk
-  offset_before_link,         // leads to the rest before the link of the chunk before it does
+  offset_after_free,          // the offset is stored after the merged chunk is free
+  link_before_header,         // the link to the rest of a split chunk precedes its header
+  offset_before_link,         // the offset leads to the rest before the chunk before it does
   merge_without_lock,
-  busy_is_used,           // a walker refuses although it has met a large enough busy chunk
-  flag_is_not_read_again  // two words only
+  busy_is_used,           // a search refuses although it has met a large enough busy chunk
+  flag_is_not_read_again  // only for headers of two words
 };
 enum class Form { fused, two_words };
 enum class Chunk : std::int8_t { free, used, busy, dead };

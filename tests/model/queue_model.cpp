@@ -24,20 +24,20 @@ constexpr Byte none = -1, root = 1;
 
 enum class Bug {
   no,
-  writes_into_used_entry,  // does not wait for the warp that reads the entry's last item
-  ignores_lap,             // takes an item of an earlier lap
-  frees_entry_early,       // before the payload has been read
+  writes_into_used_entry,  // the pusher does not wait for the warp that reads the entry
+  ignores_lap,             // a warp takes an item of an earlier lap
+  frees_entry_early,       // the entry is freed before its payload has been read
   flag_before_payload,
-  counts_unit_late,      // after the task can be taken
-  ends_with_deferred,    // sends exit although nodes are deferred
+  counts_unit_late,      // the unit is counted after the task can be taken
+  ends_with_deferred,    // exit items are sent although nodes are deferred
   deferred_has_no_unit,  // a node that is taken again belongs to no unit
-  reads_place_early,     // does not wait for the warp that stores the node
+  reads_place_early,     // the reader does not wait for the warp that stores the node
   retries_forever,       // a last try that is refused is deferred again
   sends_one_exit_less,
   keeps_room,            // room is not given back
-  trims_after_end,       // although the last node has been taken and finished meanwhile
-  undo_drops_units,      // whose end no warp then notices
-  retries_without_unit,  // so that the build may end before the item is published
+  trims_after_end,       // a round begins although the last node has been finished meanwhile
+  undo_drops_units,      // no warp notices the end of the dropped units
+  retries_without_unit,  // the build may end before the item is published
 };
 
 struct Setting {

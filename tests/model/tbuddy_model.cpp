@@ -22,8 +22,8 @@ constexpr Byte none = -1;
 
 enum class Bug {
   no,
-  attempts_are_bounded,  // refuses although supply() is not none
-  ignores_moves,         // refuses although a move is in progress
+  attempts_are_bounded,  // a request is refused although supply() is not none
+  ignores_moves,         // a request is refused although a move is in progress
   reads_moves_once,
   merges_outside_moves,
   splits_outside_moves,

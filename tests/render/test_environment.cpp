@@ -122,7 +122,7 @@ TEST(Environment, ASmallBrightSourceIsSampled) {
   square.add({-1, -1, 0}, {1, 1, 0}, {-1, 1, 0});
   const Tree tree = MedianBuilder::build(square.view());
   RadianceMap map{256, 128, std::vector<Vec3>(256 * 128)};
-  // About the direction +z: the left and right edge of the picture, in the middle row.
+  // A light in the direction +z: the left and right edge of the picture, in the middle rows.
   for (const unsigned x : {0u, 255u}) {
     for (const unsigned y : {63u, 64u}) map.texels[y * 256 + x] = {500, 500, 500};
   }

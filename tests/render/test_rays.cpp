@@ -40,8 +40,8 @@ std::vector<Ray> mixed_rays(std::size_t n, std::uint64_t seed) {
   return rays;
 }
 
-// Rays at small angles to a mesh in one plane: a leaf's cell has no thickness, so a ray is in it at
-// one distance, which errs by rounding over the angle. So does the distance of the hit.
+// Rays at small angles to a mesh in one plane. A leaf's cell has no thickness, so its interval is
+// one distance; that distance and the hit's have errors of the rounding divided by the angle.
 TEST_P(Rays, GrazeAFlatMesh) {
   const unsigned n = 4;
   Random random(39);

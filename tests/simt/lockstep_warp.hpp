@@ -44,7 +44,7 @@ class LockstepWarp {
   struct Gate {
     unsigned arrived = 0, round = 0;
   };
-  // Shared by the lanes of one warp.
+  // The data shared by the lanes of one warp.
   struct Group {
     std::barrier<> barrier{Width};
     std::array<std::uint64_t, Width> slot{};

@@ -25,8 +25,8 @@ std::string text(const Json& report, const std::string& name) {
   return report["texts"].value(name, "");
 }
 
-// A pool that cannot be parsed is said once, under the field; jobs use the last valid one. A result
-// says when the fields no longer are its own.
+// For a pool that cannot be parsed there is one message, under its field; jobs use the last valid
+// pool. A result whose settings differ from the fields says so.
 TEST_F(Faults, AnInvalidPoolIsSaidOnce) {
   const auto r =
       reports("atrium:1k --allocator cfmmalloc --size 1280x800",

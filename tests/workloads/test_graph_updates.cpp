@@ -42,7 +42,7 @@ TEST_F(GraphUpdates, MatchSets) {
 // Counted initialization also reports the same refusals.
 TEST_F(GraphUpdates, CountedInitializationHasTheSameEdgesAndBlocks) {
   HostGraph start = random_graph(700, 20, 700, 8);
-  start.offsets.resize(901, start.offsets.back());  // 200 vertices without edges
+  start.offsets.resize(901, start.offsets.back());  // adds 200 vertices without edges
   const DeviceRows rows(device_, start);
   each_allocator([&](const registry::CompiledAllocator& compiled) {
     const auto graph = block_graph(compiled, 4 << 20, 900, BlockInit::counted);
