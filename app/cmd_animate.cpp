@@ -1,19 +1,149 @@
 // SPDX-License-Identifier: MIT
 // The command animate: rebuilds the tree of a moving scene in every frame, with every allocator.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 
 #include "app/commands.hpp"
 #include "app/measuring.hpp"
-#include "app/output/tables.hpp"
 #include "bench/animate_bench.hpp"
 #include "bench/program/messages.hpp"
+#include "bench/results/format.hpp"
+#include "bench/results/row_tables.hpp"
+#include "bench/results/table.hpp"
 #include "render/renderer.hpp"
 #include "scenes/moving/moving_scene.hpp"
 
 namespace heapwood::app {
 
 namespace {
+
+std::string triangles_text(const AnimateRow& row) {
+  if (row.max_triangles == 0) return "";
+  return row.min_triangles == row.max_triangles
+             ? fmt::format(", {}", plural_text(row.max_triangles, "triangle"))
+             : fmt::format(", {} to {} triangles", count_text(row.min_triangles),
+                           count_text(row.max_triangles));
+}
+
+std::string percent(std::uint64_t part, std::uint64_t whole) {
+  if (whole == 0) return missing;
+  return fmt::format("{:.1f}%", 100 * static_cast<double>(part) / static_cast<double>(whole));
+}
+
+// The medians of the parts of a frame.
+Table animate_time_table(const std::vector<AnimateRow>& rows) {
+  Table table;
+  if (rows.empty()) return table;
+  const auto measured =
+      std::ranges::find_if(rows, [](const auto& row) { return row.max_triangles > 0; });
+  const AnimateRow& first = measured == rows.end() ? rows.front() : *measured;
+  const AnimateSettings& settings = first.settings;
+  table.title = fmt::format("{}: {} frames{}, {}x{}, pool {}: time [ms]", first.scene,
+                            settings.frames, triangles_text(first), settings.size.width,
+                            settings.size.height, settings.keep_pool ? "kept" : "reset");
+  struct Part {
+    const char* title;
+    std::vector<double> AnimateRow::*ms;
+  };
+  std::vector<Part> parts{{"upload", &AnimateRow::upload_ms},
+                          {"reset", &AnimateRow::reset_ms},
+                          {"build", &AnimateRow::build_ms}};
+  if (settings.shaded || settings.primary) parts.push_back({"records", &AnimateRow::records_ms});
+  if (settings.primary) parts.push_back({"primary", &AnimateRow::primary_ms});
+  if (settings.shaded) parts.push_back({"shaded", &AnimateRow::shaded_ms});
+  std::string columns = "allocator<; ";
+  for (const Part& part : parts) columns += part.title + std::string("; ");
+  table.columns = columns_of(columns + "frame: median, p99; frames/s");
+  const AnimateRow* const best =
+      find_fastest(pointers_to(rows), [](const AnimateRow& row) { return &row.frame_ms; }).row;
+  Footnotes footnotes;
+  for (const AnimateRow& row : rows) {
+    std::vector<Cell> cells{footnotes.marked(row.marked_label(), row)};
+    if (row.frame_ms.empty()) {
+      cells.emplace_back(name(row.status));
+      while (cells.size() < table.columns.size()) cells.emplace_back(missing);
+    } else {
+      for (const Part& part : parts) cells.emplace_back(figure_text(median(row.*part.ms)));
+      cells.emplace_back(figure_text(median(row.frame_ms)), &row == best);
+      append(cells, figure_text(quantile(row.frame_ms, 0.99)),
+             figure_text(row.frames_per_second()));
+    }
+    table.add(std::move(cells));
+  }
+  explain_marks(table, best != nullptr, rows);
+  footnotes.append_to(table.notes);
+  return table;
+}
+
+// The pools after the first and the last frame (no columns if no pool was kept).
+Table animate_pool_table(const std::vector<AnimateRow>& rows) {
+  Table table;
+  if (std::ranges::none_of(rows, [](const auto& row) { return !row.pools.empty(); })) return table;
+  table.title = fmt::format("{}: the kept pool", rows.front().scene);
+  table.columns = columns_of(
+      "allocator<; pool; after the first frame: in use, free, largest hole, fragmented; after the "
+      "last frame: in use, free, largest hole, fragmented");
+  for (const AnimateRow& row : rows) {
+    if (row.pools.empty()) continue;
+    std::vector<Cell> cells{row.label, bytes_text(row.pool_bytes)};
+    for (const PoolAfterFrame* pool : {&row.pools.front(), &row.pools.back()}) {
+      const alloc::Fragmentation& state = pool->state;
+      append(cells, bytes_text(state.used_bytes), percent(state.free_bytes, row.pool_bytes));
+      // Adjacent free regions count as one, as in the column `fragmented`.
+      const double hole = static_cast<double>(state.free_bytes) * (1 - state.external_merged);
+      append(cells, percent(static_cast<std::uint64_t>(hole), row.pool_bytes),
+             fmt::format("{:.1f}%", 100 * state.external_merged));
+    }
+    table.add(std::move(cells));
+  }
+  table.notes.push_back(
+      "every block of the build has been freed; in use: blocks that the allocator holds; free, "
+      "largest hole: shares of the pool, adjacent free regions are one hole; fragmented: 1 - "
+      "largest hole / free");
+  return table;
+}
+
+std::vector<std::string> animate_method_lines(const std::vector<AnimateRow>& rows) {
+  if (rows.empty()) return {};
+  const AnimateSettings& settings = rows.front().settings;
+  std::vector<std::string> lines;
+  std::string traced = "no rays";
+  if (settings.primary) traced = "primary: a camera ray per pixel, from and to buffers";
+  if (settings.shaded) {
+    traced = std::string(settings.primary ? traced + ", not part of a frame; " : "") +
+             "shaded: a camera ray and a shadow ray per pixel";
+  }
+  lines.push_back(fmt::format(
+      "method: medians over frames; each frame is measured with all allocators in turn, after a "
+      "warm-up; its mesh is made before; upload: vertices that moved, from page-locked memory; "
+      "reset: pool, queue and launch; build: the kernel; records: triangles as rays read them; {}",
+      traced));
+  const auto has_hash = [](const AnimateRow& row) {
+    return row.status == Status::ok && !row.hashes.empty();
+  };
+  const auto equal = std::ranges::count_if(rows, has_hash);
+  if (equal > 1) {
+    lines.push_back(
+        fmt::format("trees: the same in every frame with all {} allocators (by hash)", equal));
+  }
+  for (const AnimateRow& row : rows) {
+    if (row.camera.empty()) continue;
+    lines.push_back("camera: " + row.camera);
+    break;
+  }
+  return lines;
+}
+
+constexpr const char* animate_columns =
+    "scene source allocator status reason frames=frame_ms#|0 min_triangles max_triangles "
+    "width=settings/width height=settings/height keep_pool=settings/keep_pool pool_bytes "
+    "incomplete_frames|0 upload_median_ms upload_p99_ms reset_median_ms reset_p99_ms "
+    "build_median_ms build_p99_ms records_median_ms records_p99_ms primary_median_ms "
+    "primary_p99_ms shaded_median_ms shaded_p99_ms frame_median_ms frame_p99_ms frames_per_second "
+    "first_external_fragmentation_merged=pool_after_frames/0/external_fragmentation_merged "
+    "last_external_fragmentation_merged=pool_after_frames/-1/external_fragmentation_merged";
 
 constexpr const char* animate_examples = R"(Examples:
   heapwood animate statue~
@@ -71,11 +201,9 @@ AnimateJob make_job(const AnimateCommand& command) {
 }
 
 void note_reused(const AnimateJob& job, const std::string& file) {
-  const auto reused =
-      std::count_if(job.allocators.begin(), job.allocators.end(), [&](const auto* entry) {
-        return std::any_of(job.kept.begin(), job.kept.end(),
-                           [&](const auto& row) { return row.allocator == entry->traits->id; });
-      });
+  const auto reused = std::ranges::count_if(job.allocators, [&](const auto* entry) {
+    return std::ranges::find(job.kept, entry->traits->id, &AnimateRow::allocator) != job.kept.end();
+  });
   if (reused > 0) note("{}: {} of {} results reused", file, reused, job.allocators.size());
 }
 

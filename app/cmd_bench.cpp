@@ -10,7 +10,7 @@
 #include "bench/bench_runner.hpp"
 #include "bench/earlier_results.hpp"
 #include "bench/program/messages.hpp"
-#include "bench/results/bench_table.hpp"
+#include "bench/results/result.hpp"
 #include "scenes/scene.hpp"
 
 namespace heapwood::app {
@@ -55,7 +55,7 @@ void check_scenes(std::vector<std::string>& scenes) {
   require_scene("bench", scenes.empty() ? "" : scenes.front());
   std::vector<std::string> once;
   for (const std::string& scene : scenes) {
-    if (std::find(once.begin(), once.end(), scene) == once.end()) once.push_back(scene);
+    if (std::ranges::find(once, scene) == once.end()) once.push_back(scene);
     std::error_code ignored;
     // Calls load() for its error message.
     if (!scenes::parse_scene_name(scene) && !std::filesystem::is_regular_file(scene, ignored))
@@ -94,7 +94,7 @@ void warn_of_large_leaves(const std::vector<Result>& results) {
   std::vector<std::string> sources;
   for (const Result& result : results) {
     if (result.status != Status::ok || !result.tree) continue;
-    if (std::find(sources.begin(), sources.end(), result.source) != sources.end()) continue;
+    if (std::ranges::find(sources, result.source) != sources.end()) continue;
     sources.push_back(result.source);
     warn_of_large_leaf(result.scene, result.tree->largest_leaf);
   }
@@ -144,8 +144,8 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
                                      .notes = {method_line(result.results)}});
   warn_of_large_leaves(result.results);
   measuring.check(result.results, result.scene_error);
-  if (std::none_of(result.results.begin(), result.results.end(),
-                   [](const Result& one) { return one.tree || !one.runs_ms.empty(); }))
+  if (std::ranges::none_of(result.results,
+                           [](const Result& one) { return one.tree || !one.runs_ms.empty(); }))
     throw Error(Exit::failed, "bench: nothing was measured; the reasons are below the table");
   return Exit::done;
 }

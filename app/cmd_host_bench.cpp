@@ -43,7 +43,7 @@ std::vector<const host_alloc::HostAllocatorInfo*> chosen(const std::string& list
   }
   for (const std::string& id : split(list, ',')) {
     const host_alloc::HostAllocatorInfo* info = &host_alloc::find_host_allocator(id, device);
-    if (std::find(infos.begin(), infos.end(), info) == infos.end()) infos.push_back(info);
+    if (std::ranges::find(infos, info) == infos.end()) infos.push_back(info);
   }
   return infos;
 }

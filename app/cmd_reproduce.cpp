@@ -5,12 +5,12 @@
 
 #include "app/commands.hpp"
 #include "app/measuring.hpp"
+#include "bench/merge.hpp"
 #include "bench/program/messages.hpp"
 #include "bench/reproduce/reproduce.hpp"
 #include "bench/results/format.hpp"
 #include "bench/results/json.hpp"
 #include "bench/results/table.hpp"
-#include "bench/shard.hpp"
 #include "simt/clock.hpp"
 
 namespace heapwood::app {

@@ -48,7 +48,7 @@ void refuse_unused_options(const std::string& text, const std::vector<std::strin
       {"--record-trace", {"lifetimes"}},
   };
   const auto contains = [](const Names& names, const std::string& name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
+    return std::ranges::find(names, name) != names.end();
   };
   const std::string test = command_name(parse_stress_test(text));
   for (const std::string& name : given) {
@@ -77,10 +77,9 @@ Exit stress(const StressCommand& command, const std::vector<std::string>& argv) 
   settings.test = parse_stress_test(command.test);
   settings.order = parse_order(command.order);
   bench.allocators = find_allocators(command.measuring.allocators, true);
-  const bool uses_builtin =
-      std::any_of(bench.allocators.begin(), bench.allocators.end(), [](const auto* entry) {
-        return entry->options.large_backend == alloc::LargeBackend::builtin;
-      });
+  const bool uses_builtin = std::ranges::any_of(bench.allocators, [](const auto* entry) {
+    return entry->options.large_backend == alloc::LargeBackend::builtin;
+  });
   if (workloads::has_lifetimes(settings.test) && (settings.coalesced || uses_builtin))
     throw_error(Exit::usage, "stress: {}: leave out --coalesced and large=builtin",
                 command_name(settings.test));

@@ -147,7 +147,7 @@ void Measuring::check(const std::vector<Outcome>& outcomes,
   const auto has = [](Status status) {
     return [status](const Outcome& outcome) { return outcome.status == status; };
   };
-  if (const auto failed = std::count_if(outcomes.begin(), outcomes.end(), has(Status::failed))) {
+  if (const auto failed = std::ranges::count_if(outcomes, has(Status::failed))) {
     throw_error(Exit::failed, "{}: {} of {} measurements failed; the reasons are below the table",
                 command_, failed, outcomes.size());
   }
@@ -159,7 +159,7 @@ void Measuring::check(const std::vector<Outcome>& outcomes,
     }
     throw Error(Exit::failed, text);
   }
-  const auto exhausted = std::find_if(outcomes.begin(), outcomes.end(), has(Status::incomplete));
+  const auto exhausted = std::ranges::find_if(outcomes, has(Status::incomplete));
   if (!options_.strict || exhausted == outcomes.end()) return;
   throw_error(Exit::exhausted, "{}: {}: {}; use a larger --pool", command_, exhausted->allocator,
               exhausted->reason);

@@ -11,14 +11,14 @@
 #include <vector>
 
 #include "alloc/recording/program_trace.hpp"
+#include "bench/merge.hpp"
+#include "bench/program/command_files.hpp"
 #include "bench/program/command_options.hpp"
 #include "bench/program/messages.hpp"
 #include "bench/program/options.hpp"
-#include "bench/program/output_file.hpp"
 #include "bench/results/json_report.hpp"
 #include "bench/results/table.hpp"
 #include "bench/row_bench.hpp"
-#include "bench/shard.hpp"
 
 namespace heapwood::app {
 

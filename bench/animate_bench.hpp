@@ -14,7 +14,6 @@
 #include "bench/earlier_results.hpp"
 #include "bench/prepared_scene.hpp"
 #include "bench/row_bench.hpp"
-#include "bench/scene_camera.hpp"
 #include "render/film.hpp"
 #include "render/image.hpp"
 #include "render/renderer.hpp"

@@ -129,9 +129,8 @@ class Animation : public RowBench {
   // Makes a pool per candidate, of the size that the warm-up found.
   void make_pools() {
     const std::uint64_t bytes = scene_->pool_bytes();
-    const auto count = static_cast<std::uint64_t>(
-        std::count_if(candidates_.begin(), candidates_.end(),
-                      [](const Candidate& candidate) { return candidate.running; }));
+    const auto count =
+        static_cast<std::uint64_t>(std::ranges::count_if(candidates_, &Candidate::running));
     const std::uint64_t available = simt::device_available(job_.device.id);
     if (count * bytes > available / 10 * 9) {
       throw_error(Exit::failed,

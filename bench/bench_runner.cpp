@@ -78,9 +78,7 @@ class SceneBench : public RowBench {
   }
 
   void choose_pool(std::optional<std::uint64_t> kept_bytes) {
-    if (std::none_of(candidates_.begin(), candidates_.end(),
-                     [](const Candidate& candidate) { return candidate.entry; }))
-      return;
+    if (std::ranges::none_of(candidates_, &Candidate::entry)) return;
     if (kept_bytes) return scene_.set_pool(*kept_bytes);
     if (job_.settings.pool.kind == PoolSize::Kind::live_multiple) {
       if (scene_.live_bytes()) return;

@@ -51,8 +51,7 @@ std::size_t parse_bytes(const std::string& text) {
   const std::size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
   const std::optional<double> value = number(text.substr(0, digits));
   std::string suffix = text.substr(digits);
-  std::transform(suffix.begin(), suffix.end(), suffix.begin(),
-                 [](unsigned char c) { return std::tolower(c); });
+  std::ranges::transform(suffix, suffix.begin(), [](unsigned char c) { return std::tolower(c); });
   if (suffix.size() > 1 && suffix.ends_with("ib"))
     suffix.resize(suffix.size() - 2);
   else if (suffix.ends_with("b"))

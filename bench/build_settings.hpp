@@ -77,8 +77,7 @@ auto parse_list(const std::string& list, Parse parse) {
   std::vector<decltype(parse(list))> values;
   for (const std::string& text : split(list, ',')) {
     auto value = parse(text);
-    if (std::find(values.begin(), values.end(), value) == values.end())
-      values.push_back(std::move(value));
+    if (std::ranges::find(values, value) == values.end()) values.push_back(std::move(value));
   }
   return values;
 }

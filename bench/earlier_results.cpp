@@ -23,8 +23,8 @@ bool measures(const BenchJob& job, const Json& result, std::vector<BuildSettings
   const std::string allocator = text_at(result, "allocator");
   if (text_at(result, "builder") == name(Builder::per_level))
     return job.settings.builder != Builder::single && allocator == job.settings.host_allocator;
-  const auto entry = std::find_if(job.allocators.begin(), job.allocators.end(),
-                                  [&](const auto* one) { return allocator == one->traits->id; });
+  const auto entry = std::ranges::find_if(
+      job.allocators, [&](const auto* one) { return allocator == one->traits->id; });
   if (entry == job.allocators.end()) return false;
   for (BuildSettings& one : settings) one.allocator = (*entry)->options_over(one.allocator);
   return true;
@@ -75,7 +75,7 @@ Earlier<Result> read_earlier_results(const std::string& path, const BenchJob& jo
     const auto source = sources.find(text_at(result, "source"));
     std::vector<BuildSettings> mine = settings;
     if (source == sources.end() || !measures(job, result, mine)) return std::nullopt;
-    const auto of_pool = std::find_if(mine.begin(), mine.end(), [&](const BuildSettings& one) {
+    const auto of_pool = std::ranges::find_if(mine, [&](const BuildSettings& one) {
       return result.value("settings", Json()) == to_json(one);
     });
     if (of_pool == mine.end()) return std::nullopt;

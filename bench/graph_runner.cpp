@@ -29,7 +29,7 @@ std::vector<EdgeKey> existing_edges(const HostGraph& graph, std::uint32_t count,
   Random random(seed);
   std::vector<std::uint64_t> positions(count);
   for (std::uint64_t& position : positions) position = random.bits() % graph.edges();
-  std::sort(positions.begin(), positions.end());
+  std::ranges::sort(positions);
   std::uint32_t source = 0;
   for (const std::uint64_t position : positions) {
     while (graph.offsets[source + std::size_t{1}] <= position) ++source;
@@ -40,9 +40,8 @@ std::vector<EdgeKey> existing_edges(const HostGraph& graph, std::uint32_t count,
 
 // Removes from `edges` those that are in `others`, which is sorted for that.
 void remove_common(std::vector<EdgeKey>& edges, std::vector<EdgeKey>& others) {
-  std::sort(others.begin(), others.end());
-  std::erase_if(edges,
-                [&](EdgeKey key) { return std::binary_search(others.begin(), others.end(), key); });
+  std::ranges::sort(others);
+  std::erase_if(edges, [&](EdgeKey key) { return std::ranges::binary_search(others, key); });
 }
 
 std::vector<std::uint32_t> drawn_vertices(std::uint32_t count, std::uint32_t vertices,
@@ -84,7 +83,7 @@ HostGraph new_vertices(std::uint32_t first, std::uint32_t count, std::uint32_t d
       const std::uint32_t to = random.below(targets);
       if (to != first + v) row.push_back(to);
     }
-    std::sort(row.begin(), row.end());
+    std::ranges::sort(row);
     row.erase(std::unique(row.begin(), row.end()), row.end());
     graph.destinations.insert(graph.destinations.end(), row.begin(), row.end());
     graph.offsets.push_back(graph.destinations.size());
@@ -471,8 +470,7 @@ std::uint64_t pool_bytes(const PoolSize& pool, const HostGraph& graph, std::uint
 
 std::uint64_t pool_bytes(const GraphBench& bench) {
   const std::vector<std::uint32_t>& batches = bench.settings.batches;
-  return pool_bytes(bench.settings.pool, *bench.host,
-                    *std::max_element(batches.begin(), batches.end()));
+  return pool_bytes(bench.settings.pool, *bench.host, *std::ranges::max_element(batches));
 }
 
 GraphRow graph_row_head(const GraphBench& bench) {

@@ -39,7 +39,7 @@ std::vector<Value> parse_names(const std::pair<const char*, Value> (&names)[n],
       add(part, found);
     }
   }
-  std::sort(found.begin(), found.end());
+  std::ranges::sort(found);
   found.erase(std::unique(found.begin(), found.end()), found.end());
   return found;
 }
@@ -52,7 +52,7 @@ const char* name(GraphUpdates updates) { return name_in(all_updates, updates); }
 const char* name(GraphInit init) { return name_in(inits, init); }
 
 bool GraphSettings::has(GraphPhase phase) const {
-  return std::find(phases.begin(), phases.end(), phase) != phases.end();
+  return std::ranges::find(phases, phase) != phases.end();
 }
 
 std::vector<GraphPhase> parse_phases(const std::string& text) {

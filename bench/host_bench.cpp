@@ -105,8 +105,7 @@ class Pass {
     HostBenchWindow window;
     window.op = pass_.windows.size() * window_ops_;
     window.median_us = median(in_window_).value_or(0);
-    window.max_us =
-        in_window_.empty() ? 0 : *std::max_element(in_window_.begin(), in_window_.end());
+    window.max_us = in_window_.empty() ? 0 : *std::ranges::max_element(in_window_);
     window.requested_bytes = requested_;
     window.mapped_bytes = mapped_();
     in_window_.clear();
@@ -221,7 +220,7 @@ Json pass_json(const HostBenchPass& pass) {
 }  // namespace
 
 Percentiles percentiles(std::vector<double> samples) {
-  std::sort(samples.begin(), samples.end());
+  std::ranges::sort(samples);
   Percentiles p;
   if (samples.empty()) return p;
   p.p50 = quantile(samples, 0.5);

@@ -3,17 +3,113 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "bench/program/messages.hpp"
 #include "bench/reproduce/reproduce.hpp"
 #include "bench/results/format.hpp"
 #include "bench/results/json.hpp"
-#include "bench/shard.hpp"
 #include "scenes/file.hpp"
 
 namespace heapwood::bench {
+
+namespace {
+
+std::optional<std::size_t> number_of(const std::string& text) {
+  std::size_t value = 0;
+  return scenes::parse_number(text, value) ? std::optional(value) : std::nullopt;
+}
+
+}  // namespace
+
+std::string shard_text(const Shard& shard) {
+  return fmt::format("{}/{}", shard.number, shard.count);
+}
+
+Shard parse_shard(const std::string& text) {
+  const std::size_t slash = text.find('/');
+  if (slash != std::string::npos) {
+    const auto number = number_of(text.substr(0, slash)), count = number_of(text.substr(slash + 1));
+    if (number && count && *number >= 1 && *number <= *count) return {*number, *count};
+  }
+  throw_error(Exit::usage, "--shard '{}': expected I/N, the I-th of N shards: 2/4", text);
+}
+
+SlurmArray slurm_array() {
+  const auto variable = [](const char* name) -> std::string {
+    const char* value = std::getenv(name);
+    return value ? value : "";
+  };
+  return {variable("SLURM_ARRAY_TASK_ID"), variable("SLURM_ARRAY_TASK_MIN"),
+          variable("SLURM_ARRAY_TASK_MAX"), variable("SLURM_ARRAY_TASK_STEP"),
+          variable("SLURM_ARRAY_TASK_COUNT")};
+}
+
+Shard shard_of_array(const SlurmArray& array) {
+  if (array.id.empty()) return {};
+  const auto id = number_of(array.id), min = number_of(array.min), max = number_of(array.max),
+             count = number_of(array.count);
+  const auto step = array.step.empty() ? std::optional<std::size_t>(1) : number_of(array.step);
+  const bool is_even = id && min && max && count && step && *step > 0 && *min <= *id &&
+                       *id <= *max && (*max - *min) / *step + 1 == *count &&
+                       (*id - *min) % *step == 0;
+  if (!is_even) {
+    throw_error(Exit::usage,
+                "SLURM_ARRAY_TASK_ID '{}' of {} tasks from '{}' to '{}': the shard "
+                "is known only of evenly spaced numbers; give --shard I/N",
+                array.id, array.count, array.min, array.max);
+  }
+  return {(*id - *min) / *step + 1, *count};
+}
+
+void add_shard_option(CommandOptions& command, std::string& text) {
+  command.text("--shard", text,
+               "measure the I-th of N parts of the cases, for merge;\ndefault: the task of a Slurm "
+               "array (docs/sweeps.md)",
+               "I/N");
+  command.former_name("--part", "--shard", text);
+}
+
+Shard chosen_shard(const std::string& text) {
+  if (!text.empty()) return parse_shard(text);
+  const SlurmArray array = slurm_array();
+  const Shard shard = shard_of_array(array);
+  if (!array.id.empty())
+    note("shard {}, from SLURM_ARRAY_TASK_ID {}; --shard 1/1 measures everything",
+         shard_text(shard), array.id);
+  return shard;
+}
+
+void check_shard_file(const std::string& path, const Shard& shard) {
+  if (path.empty()) return;
+  std::optional<Json> earlier;
+  try {
+    earlier = read_json(path);
+  } catch (const Error&) {
+    return;  // --resume reports the file; without it, the file is overwritten as usual
+  }
+  if (!earlier || !earlier->is_object() || !earlier->contains("shard")) return;
+  Json mine = Json::object();
+  add_shard(mine, shard);
+  if (mine.value("shard", Json()) != (*earlier)["shard"])
+    throw_error(Exit::usage,
+                "{}: has results of a different shard, not of {}; write "
+                "one file per shard",
+                path, shard_text(shard));
+}
+
+void add_shard(Json& report, const Shard& shard) {
+  if (!shard.is_whole()) report["shard"] = {{"number", shard.number}, {"count", shard.count}};
+}
+
+void finish_empty_shard(OutputFile* file, Json report, const Shard& shard) {
+  add_shard(report, shard);
+  if (file) file->write(json_text(report));
+  note("shard {}: nothing to measure: there are fewer cases than shards", shard_text(shard));
+}
 
 namespace {
 
@@ -171,7 +267,7 @@ Merged merge_reproductions(const std::optional<ResultsFile>& earlier,
       }
       Json& keys = known->second["cases"];
       for (const Json& key : item.value("cases", empty)) {
-        if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
+        if (std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
       }
     }
   }
@@ -193,7 +289,7 @@ Merged merge_reproductions(const std::optional<ResultsFile>& earlier,
       add_case(key);
     }
   }
-  std::sort(case_order.begin(), case_order.end());
+  std::ranges::sort(case_order);
   for (const std::string& key : case_order) add_case(key);
   merged.results = added.size();
   std::size_t missing = 0;
@@ -204,9 +300,8 @@ Merged merge_reproductions(const std::optional<ResultsFile>& earlier,
 
 // Orders files by shard number (1 for a file of no shard), then by contents. Drops repeated files.
 void order_shards(std::vector<ResultsFile>& shards) {
-  std::stable_sort(shards.begin(), shards.end(), [](const ResultsFile& a, const ResultsFile& b) {
-    return std::pair(shard_in(a).number, sorted_text(a.json)) <
-           std::pair(shard_in(b).number, sorted_text(b.json));
+  std::ranges::stable_sort(shards, {}, [](const ResultsFile& file) {
+    return std::pair(shard_in(file).number, sorted_text(file.json));
   });
   for (std::size_t i = 1; i < shards.size();) {
     const ResultsFile &before = shards[i - 1], &file = shards[i];
@@ -310,8 +405,7 @@ Json merged_results(const std::vector<ResultsFile>& shards,
     else if (is_ok(result) && !is_ok(results[known->second].json))
       results[known->second].json = std::move(result);
   }
-  std::stable_sort(results.begin(), results.end(),
-                   [](const MergedResult& a, const MergedResult& b) { return a.shard < b.shard; });
+  std::ranges::stable_sort(results, {}, &MergedResult::shard);
   Json all = Json::array();
   for (MergedResult& result : results) all.push_back(std::move(result.json));
   return all;
@@ -350,11 +444,9 @@ std::vector<Json> shard_records(const std::optional<ResultsFile>& earlier,
     if (!add_all(file)) add(shard_record(file));
   }
   if (earlier) add_all(*earlier);
-  const auto number = [](const Json& record) {
-    return record.contains("shard") ? shard_of_json(record["shard"]).number : std::size_t{0};
-  };
-  std::stable_sort(records.begin(), records.end(), [&](const Json& a, const Json& b) {
-    return std::pair(number(a), sorted_text(a)) < std::pair(number(b), sorted_text(b));
+  std::ranges::stable_sort(records, {}, [](const Json& record) {
+    const bool has = record.contains("shard");
+    return std::pair(has ? shard_of_json(record["shard"]).number : 0, sorted_text(record));
   });
   return records;
 }

@@ -26,7 +26,7 @@ std::vector<std::size_t> cuts_of(const ReplayBench& bench) {
   std::vector<std::size_t> cuts{bench.summary.peak_event};
   for (unsigned i = 1; i < bench.settings.samples; ++i)
     cuts.push_back(events / bench.settings.samples * i);
-  std::sort(cuts.begin(), cuts.end());
+  std::ranges::sort(cuts);
   return cuts;
 }
 
@@ -290,9 +290,7 @@ Rows ranked(const std::vector<ReplayRow>& rows, std::uint64_t pool_bytes, RowSam
     if (row.pool_bytes == pool_bytes && is_candidate(row) && !(row.*samples).empty())
       found.push_back(&row);
   }
-  std::stable_sort(found.begin(), found.end(), [&](const ReplayRow* a, const ReplayRow* b) {
-    return median(a->*samples) < median(b->*samples);
-  });
+  std::ranges::stable_sort(found, {}, [&](const ReplayRow* row) { return median(row->*samples); });
   return found;
 }
 
@@ -362,10 +360,10 @@ ReplayChoice choose_allocators(const std::vector<ReplayRow>& rows) {
     choice.text = "Undecided: no allocator that frees single blocks served every request.";
     return choice;
   }
-  const std::uint64_t largest = *std::max_element(pools.begin(), pools.end()),
-                      smallest = *std::min_element(pools.begin(), pools.end());
-  const bool has_larger = std::any_of(
-      rows.begin(), rows.end(), [&](const ReplayRow& row) { return row.pool_bytes > smallest; });
+  const std::uint64_t largest = *std::ranges::max_element(pools),
+                      smallest = *std::ranges::min_element(pools);
+  const bool has_larger =
+      std::ranges::any_of(rows, [&](const ReplayRow& row) { return row.pool_bytes > smallest; });
   Rows by_time = ranked(rows, largest, &ReplayRow::runs_ms);
   const Finding fastest = find_fastest(by_time),
                 leanest = find_smallest(rows, smallest, has_larger);

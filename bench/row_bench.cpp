@@ -65,10 +65,7 @@ void RowBench::fail_all(const std::exception& error) {
   }
 }
 
-bool RowBench::any_running() const {
-  return std::any_of(candidates_.begin(), candidates_.end(),
-                     [](const Candidate& candidate) { return candidate.running; });
-}
+bool RowBench::any_running() const { return std::ranges::any_of(candidates_, &Candidate::running); }
 
 // Whether a run as long as the last one would exceed the budget.
 bool RowBench::out_of_budget(const Times& times) const {

@@ -150,8 +150,8 @@ std::vector<StressPoint> stress_points(const StressLists& lists, StressTest test
   // The values of a parameter; `none`: the test has no such parameter.
   const auto values = [&](std::string StressLists::*list, auto parse, bool none = false) {
     if (none) return std::vector<std::size_t>{0};
-    const StressLists& given = **std::find_if(
-        order.begin(), order.end(), [&](const StressLists* one) { return !(one->*list).empty(); });
+    const StressLists& given = **std::ranges::find_if(
+        order, [&](const StressLists* one) { return !(one->*list).empty(); });
     return parse_list((given.*list == "sweep" ? sweep : given).*list, [&](const std::string& text) {
       return static_cast<std::size_t>(parse(text));
     });

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "bench/build_settings.hpp"
+#include "bench/prepared_scene.hpp"
 #include "bench/results/json_report.hpp"
-#include "bench/scene_camera.hpp"
 #include "kdtree/check/quality.hpp"
 #include "render/ray_sets.hpp"
 

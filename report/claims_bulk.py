@@ -7,6 +7,7 @@ from .claims import NotTestable, claim, figure, median_between, need, range_text
 from .samples import median, ratio_interval
 from .text import bytes_text, count_text
 
+
 def variants(results, item, first, second):
     """[(parameters, samples of first, samples of second)] of cases in which both variants ran."""
     found = []

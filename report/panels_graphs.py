@@ -51,7 +51,6 @@ def milliseconds(*names):
     return lambda row: median(samples(row, *names))
 
 
-
 def graph_panels(results, title, rows, y_axis, unit, value):
     """A plot over the edges of the graphs and its table; each row has the samples of the panel."""
     labels = results.labels()

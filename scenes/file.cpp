@@ -146,7 +146,7 @@ CompanionFiles::CompanionFiles(const std::string& scene_path) {
 
 std::string CompanionFiles::find(std::string_view name) const {
   std::string relative(name);
-  std::replace(relative.begin(), relative.end(), '\\', '/');
+  std::ranges::replace(relative, '\\', '/');
   const auto fail = [&](const std::string& reason) {
     throw Error(Exit::scene, printable(name, 200) + ": " + reason);
   };

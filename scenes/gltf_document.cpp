@@ -438,7 +438,7 @@ class Parser {
     if (order.size() == nodes.size()) return;
     std::vector<bool> reached(nodes.size());
     for (const std::uint32_t i : order) reached[i] = true;
-    const auto first = std::find(reached.begin(), reached.end(), false) - reached.begin();
+    const auto first = std::ranges::find(reached, false) - reached.begin();
     fail_node(static_cast<std::uint32_t>(first), "it is its own ancestor");
   }
 

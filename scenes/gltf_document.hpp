@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The JSON of a glTF 2.0 file as structures. All indices between them are in range, nodes form
 // trees, and nesting is limited. Offsets and counts of binary data are checked where they are read
-// (gltf_accessors.hpp). tinygltf is not used: the version in Debian 12 copies `extras` recursively,
+// (gltf_data.hpp). tinygltf is not used: the version in Debian 12 copies `extras` recursively,
 // so that a file of 200 KB overflows the stack, and it opens any path that a file names.
 #pragma once
 

@@ -7,7 +7,7 @@
 
 #include "scenes/exact_math.hpp"
 #include "scenes/gltf.hpp"
-#include "scenes/gltf_pose.hpp"
+#include "scenes/gltf_data.hpp"
 #include "scenes/texture_files.hpp"
 #include "simt/error.hpp"
 
@@ -112,7 +112,7 @@ Model::Model(std::span<const std::byte> file, const std::string& source, Content
   read_parts(content, accessors);
   read_skins(accessors);
   for (const AnimationInfo& info : document_.animations) clips_.emplace_back(info, accessors);
-  if (std::any_of(clips_.begin(), clips_.end(), [](const Clip& c) { return c.has_moved_times(); }))
+  if (std::ranges::any_of(clips_, [](const Clip& c) { return c.has_moved_times(); }))
     note("times of an animation are negative, too large or out of order; they were changed");
   rest_.name = printable(stem_of(source), source.size());
   add_triangles();
@@ -337,8 +337,7 @@ void Model::append(const Instance& instance, const Pose& pose, const std::vector
 void Model::add_materials(const std::string& path, const Accessors& accessors) {
   Appearance& look = rest_.appearance;
   const auto has = [&](auto member) {
-    return std::any_of(parts_.begin(), parts_.end(),
-                       [&](const Part& part) { return !(part.*member).empty(); });
+    return std::ranges::any_of(parts_, [&](const Part& part) { return !(part.*member).empty(); });
   };
   const bool has_colours = has(&Part::colours), has_uvs = has(&Part::uvs);
   if (document_.materials.empty() && !has_colours) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "scenes/obj.hpp"
+#include "scenes/mesh_files.hpp"
 
 #include <algorithm>
 #include <cmath>

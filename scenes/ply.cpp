@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "scenes/ply.hpp"
+#include "scenes/mesh_files.hpp"
 
 #include <algorithm>
 #include <array>
@@ -195,7 +195,7 @@ template <class T>
 double value_at(const std::byte* bytes, bool big_endian) {
   std::array<std::byte, sizeof(T)> raw;
   std::memcpy(raw.data(), bytes, sizeof(T));
-  if (big_endian) std::reverse(raw.begin(), raw.end());
+  if (big_endian) std::ranges::reverse(raw);
   return std::bit_cast<T>(raw);
 }
 // Functions that read a value, in the order of Type.

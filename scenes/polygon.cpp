@@ -127,7 +127,7 @@ bool has_crossing(std::span<const Point2> outline) {
   for (std::size_t i = 0; i < n; ++i) {
     edges[i] = {std::min(outline[i].x, end_of(i).x), std::max(outline[i].x, end_of(i).x), i};
   }
-  std::sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) { return a.lo < b.lo; });
+  std::ranges::sort(edges, [](const Edge& a, const Edge& b) { return a.lo < b.lo; });
   std::size_t pairs = 256 * n;
   for (std::size_t i = 0; i < n; ++i) {
     check_interruption();

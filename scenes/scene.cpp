@@ -9,8 +9,7 @@
 #include "scenes/families.hpp"
 #include "scenes/file.hpp"
 #include "scenes/gltf.hpp"
-#include "scenes/obj.hpp"
-#include "scenes/ply.hpp"
+#include "scenes/mesh_files.hpp"
 #include "simt/device.hpp"
 #include "simt/error.hpp"
 

@@ -102,7 +102,7 @@ std::uint64_t Model::count(float density, std::size_t first) const {
 }
 
 void Model::paint(const Paint& paint) {
-  const auto found = std::find_if(paints_.begin(), paints_.end(), [&](const Paint& known) {
+  const auto found = std::ranges::find_if(paints_, [&](const Paint& known) {
     return known.colour == paint.colour && std::string_view(known.name) == paint.name;
   });
   paint_ = static_cast<std::uint32_t>(found - paints_.begin());
@@ -135,9 +135,7 @@ Mesh Model::tessellate(std::uint64_t target, unsigned threads, Content content) 
   mesh.triangles.resize(begins.back().triangle);
   const simt::Cpu cpu({.threads = static_cast<int>(threads)});
   cpu.for_each(begins.back().row, [&](std::size_t row) {
-    const auto next =
-        std::upper_bound(begins.begin(), begins.end(), row,
-                         [](std::uint64_t r, const Begin& begin) { return r < begin.row; });
+    const auto next = std::ranges::upper_bound(begins, row, {}, &Begin::row);
     const auto index = static_cast<std::size_t>(next - begins.begin() - 1);
     fill_row(mesh, patches_[index], begins[index],
              static_cast<std::uint32_t>(row - begins[index].row));

@@ -21,7 +21,7 @@ void set_sampler(Texture& texture, Wrap wrap_u, Wrap wrap_v, bool nearest) {
 bool is_opaque(std::uint32_t texel) { return texel >> 24 == 255; }
 bool is_grey(std::uint32_t texel) { return ((texel ^ texel >> 8) & 0xffff) == 0; }
 bool all(const Texture& texture, bool (*is)(std::uint32_t)) {
-  return std::all_of(texture.texels.begin(), texture.texels.end(), is);
+  return std::ranges::all_of(texture.texels, is);
 }
 
 // The luminance of a texel; for a grey texel its value.

@@ -4,7 +4,7 @@
 //   SerialWarp       one CPU thread, width 1: every collective is the identity (serial_warp.hpp);
 //   ThisThread       the calling thread, in kernels that simt/ has not launched (this_thread.hpp);
 //   LockstepWarp<W>  W CPU threads and a barrier, so that tests run warp-collective code
-//                    concurrently on the CPU (tests/simt/lockstep_warp.hpp).
+//                    concurrently on the CPU (tests/simt/lockstep.hpp).
 //
 // A kernel is a functor with operator()(Warp&, Scratch&) (launch.hpp). Loops over work are written
 //   for (i = warp.lane(); i < n; i += Warp::width)

@@ -220,10 +220,10 @@ void start_live(State& state) {
     const auto other = [&](const auto* entry) {
       return entry != state.choice.allocator && !entry->traits->lower_bound;
     };
-    auto found = std::find_if(choices.begin(), choices.end(), [&](const auto* entry) {
+    auto found = std::ranges::find_if(choices, [&](const auto* entry) {
       return other(entry) && std::string(entry->traits->id) == "cmalloc";
     });
-    if (found == choices.end()) found = std::find_if(choices.begin(), choices.end(), other);
+    if (found == choices.end()) found = std::ranges::find_if(choices, other);
     state.choice.other = found == choices.end() ? state.choice.allocator : *found;
   }
   state.jobs.live().choose({state.choice.allocator, state.choice.other});
@@ -237,8 +237,8 @@ std::vector<const registry::RegisteredAllocator*> live_choices(const State& stat
   }
   // The two allocators that are shown are always among the choices.
   for (const registry::RegisteredAllocator* chosen : {state.choice.allocator, state.choice.other}) {
-    if (chosen && std::find(choices.begin(), choices.end(), chosen) == choices.end() &&
-        !choices.empty() && !why_not_buildable(state, *chosen))
+    if (chosen && std::ranges::find(choices, chosen) == choices.end() && !choices.empty() &&
+        !why_not_buildable(state, *chosen))
       choices[choices.size() - (chosen == state.choice.allocator ? 1 : 2)] = chosen;
   }
   return choices;

@@ -65,7 +65,7 @@ Name make_vertex_array() {
 
 std::string to_png(const std::vector<Rgba8>& pixels, unsigned width, unsigned height) {
   render::Image image(width, height);
-  std::transform(pixels.begin(), pixels.end(), image.pixels.begin(), [](Rgba8 c) {
+  std::ranges::transform(pixels, image.pixels.begin(), [](Rgba8 c) {
     return render::Rgb8{c.r, c.g, c.b};
   });
   return render::to_png(image);

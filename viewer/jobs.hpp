@@ -14,7 +14,7 @@
 
 #include "bench/bench_runner.hpp"
 #include "viewer/built_scene.hpp"
-#include "viewer/live_loop.hpp"
+#include "viewer/live.hpp"
 #include "viewer/recording.hpp"
 
 namespace heapwood::viewer {

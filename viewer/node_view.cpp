@@ -106,7 +106,7 @@ std::vector<std::uint32_t> triangles_below(const kdtree::Tree& tree, std::uint32
     const auto first = tree.refs.begin() + node.first;
     ids.insert(ids.end(), first, first + node.count());
   });
-  std::sort(ids.begin(), ids.end());
+  std::ranges::sort(ids);
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   return ids;
 }
@@ -122,9 +122,8 @@ bool flats_go_right(const kdtree::Tree& tree, kdtree::Node node,
   }
   if (flats.empty()) return false;
   const std::vector<std::uint32_t> right = triangles_below(tree, node.child(1));
-  return std::any_of(flats.begin(), flats.end(), [&](std::uint32_t id) {
-    return std::binary_search(right.begin(), right.end(), id);
-  });
+  return std::ranges::any_of(
+      flats, [&](std::uint32_t id) { return std::ranges::binary_search(right, id); });
 }
 
 // The refs of the path's last node as the builder had them. Repeats the splits above it.
@@ -177,14 +176,14 @@ void sweep(const std::vector<kdtree::Ref>& refs, const Box& node, unsigned axis,
     high.push_back(ref.box.hi[axis]);
     if (low.back() == high.back()) flat.push_back(low.back());
   }
-  for (std::vector<float>* all : {&low, &high, &flat}) std::sort(all->begin(), all->end());
+  for (std::vector<float>* all : {&low, &high, &flat}) std::ranges::sort(*all);
   std::merge(low.begin(), low.end(), high.begin(), high.end(), std::back_inserter(planes));
   planes.erase(std::unique(planes.begin(), planes.end()), planes.end());
   const auto below = [](const std::vector<float>& all, float plane) {
-    return std::lower_bound(all.begin(), all.end(), plane) - all.begin();
+    return std::ranges::lower_bound(all, plane) - all.begin();
   };
   const auto up_to = [](const std::vector<float>& all, float plane) {
-    return std::upper_bound(all.begin(), all.end(), plane) - all.begin();
+    return std::ranges::upper_bound(all, plane) - all.begin();
   };
   for (const float plane : planes) {
     if (plane <= node.lo[axis] || plane >= node.hi[axis]) continue;

@@ -1,12 +1,135 @@
 // SPDX-License-Identifier: MIT
 // The Compare tab: a table with the slowdown of every allocator on the scene shown.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <random>
 #include <utility>
 
-#include "bench/results/bench_table.hpp"
+#include "bench/results/result.hpp"
 #include "viewer/comparison.hpp"
 #include "viewer/panels.hpp"
 
 namespace heapwood::viewer {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// The reason of a result that has no build so far.
+constexpr const char* waiting_reason = "waiting for its first build";
+
+bool is_timed(const bench::Result& result) {
+  return result.status == bench::Status::ok && result.median_ms() && *result.median_ms() > 0;
+}
+
+bench::Result waiting_result(const bench::BenchJob& job,
+                             const registry::RegisteredAllocator& entry) {
+  bench::Result result;
+  result.source = result.scene = job.scenes.front();
+  result.set_allocator(*entry.traits);
+  result.settings = job.settings;
+  const char* never = bench::cannot_build(entry);
+  result.reason = never ? never : waiting_reason;
+  return result;
+}
+
+// The results so far: those that have begun, and blank ones.
+std::vector<bench::Result> results_so_far(const bench::BenchJob& job,
+                                          const std::vector<const bench::Result*>& begun) {
+  std::vector<bench::Result> results;
+  std::vector<bench::Result*> scene;
+  results.reserve(job.allocators.size());
+  for (const registry::RegisteredAllocator* entry : job.allocators) {
+    const auto found = std::ranges::find_if(
+        begun, [&](const bench::Result* one) { return one->allocator == entry->traits->id; });
+    results.push_back(found == begun.end() ? waiting_result(job, *entry) : **found);
+    scene.push_back(&results.back());
+  }
+  bench::compute_slowdowns(scene);
+  return results;
+}
+
+}  // namespace
+
+bool is_waiting(const bench::Result& result) {
+  return result.reason == waiting_reason ||
+         (result.status == bench::Status::ok && result.runs_ms.empty());
+}
+
+bench::BenchResult compare_builds(const bench::BenchJob& in_order, const ComparisonHooks& hooks) {
+  bench::BenchJob job = in_order;
+  std::mt19937 random(std::random_device{}());
+  std::shuffle(job.allocators.begin(), job.allocators.end(), random);
+  Clock::time_point published{};
+  std::vector<const bench::Result*> begun;  // valid until run_bench returns
+  bench::BenchEvents events;
+  events.progress = [&](std::size_t done, std::size_t total, const std::string& what) {
+    hooks.progress(done, total, what);
+    const Clock::time_point now = Clock::now();
+    if (begun.empty() || now - published < std::chrono::milliseconds(50)) return;
+    published = now;
+    hooks.partial(results_so_far(in_order, begun));
+  };
+  events.tree_built = [&](bench::PreparedScene& scene, bench::Result& result) {
+    begun.push_back(&result);
+    hooks.tree_built(scene, result);
+  };
+  bench::BenchResult bench = bench::run_bench(job, events);
+  const auto place = [&](const bench::Result& result) {
+    return std::ranges::find_if(in_order.allocators, [&](const auto* entry) {
+      return entry->traits->id == result.allocator;
+    });
+  };
+  std::ranges::stable_sort(bench.results,
+                           [&](const auto& a, const auto& b) { return place(a) < place(b); });
+  return bench;
+}
+
+double spread_of(const std::vector<double>& ms) {
+  const std::optional<double> median = bench::median(ms);
+  if (!median || *median <= 0) return 0;
+  return (*bench::quantile(ms, 0.75) - *bench::quantile(ms, 0.25)) / *median;
+}
+
+std::vector<CompareRow> compare_rows(const std::vector<bench::Result>& results, bool running) {
+  std::vector<const bench::Result*> candidates;
+  std::vector<const std::vector<double>*> times;
+  for (const bench::Result& r : results) {
+    if (!is_timed(r) || r.lower_bound) continue;
+    candidates.push_back(&r);
+    times.push_back(&r.runs_ms);
+  }
+  const std::optional<std::size_t> best = bench::clearly_fastest(times);
+  std::vector<CompareRow> rows;
+  for (const bench::Result& r : results) {
+    CompareRow row;
+    row.result = &r;
+    row.allocator = r.marked_label();
+    row.waiting = running && is_waiting(r);
+    if (is_timed(r)) {
+      row.ms = bench::figure_text(*r.median_ms());
+      if (r.slowdown) row.slowdown = bench::ratio_text(*r.slowdown) + "x";
+      const double spread = spread_of(r.runs_ms);
+      row.noisy = !running && spread > max_spread;
+      row.best = !running && best && &r == candidates[*best] && !row.noisy;
+      row.spread = fmt::format("{:.1f}%", 100 * spread);
+      row.key_ms = *r.median_ms();
+    } else {
+      row.ms = r.wrong_tree ? "wrong tree" : row.waiting ? "waiting" : bench::name(r.status);
+    }
+    if (r.at_end) {
+      row.external = bench::figure_text(r.at_end->external);
+      row.key_external = r.at_end->external;
+    }
+    if (r.kernel)
+      row.registers =
+          fmt::format("{}, {}", r.kernel->registers, bench::bytes_text(r.kernel->local_bytes));
+    rows.push_back(row);
+  }
+  return rows;
+}
 
 namespace {
 
@@ -15,7 +138,7 @@ void sort(std::vector<CompareRow>& rows) {
   if (!specs || specs->SpecsCount == 0) return;
   const int column = specs->Specs[0].ColumnIndex;
   const bool down = specs->Specs[0].SortDirection == ImGuiSortDirection_Descending;
-  std::stable_sort(rows.begin(), rows.end(), [&](const CompareRow& one, const CompareRow& other) {
+  std::ranges::stable_sort(rows, [&](const CompareRow& one, const CompareRow& other) {
     const CompareRow &a = down ? other : one, &b = down ? one : other;
     if (column == 0) return a.allocator < b.allocator;
     if (column == 5) return a.key_external < b.key_external;
@@ -110,8 +233,8 @@ void draw_row(State& state, const CompareRow& row, double slowest, bool with_reg
 void draw_table(State& state) {
   std::vector<CompareRow> rows =
       compare_rows(state.compared, is_running(state, JobSpec::Kind::compare));
-  const bool with_registers = std::any_of(
-      rows.begin(), rows.end(), [](const CompareRow& row) { return !row.registers.empty(); });
+  const bool with_registers =
+      std::ranges::any_of(rows, [](const CompareRow& row) { return !row.registers.empty(); });
   const int count = with_registers ? 7 : 6;
   if (!ImGui::BeginTable("slowdowns", count,
                          ImGuiTableFlags_Sortable | ImGuiTableFlags_RowBg |
@@ -148,8 +271,8 @@ void draw_compare_section(State& state) {
                               "order, and shows how much slower each is than AtomicMalloc, which "
                               "only increments a counter.");
   if (running) {
-    const auto timed = std::count_if(state.compared.begin(), state.compared.end(),
-                                     [](const auto& result) { return !result.runs_ms.empty(); });
+    const auto timed = std::ranges::count_if(
+        state.compared, [](const auto& result) { return !result.runs_ms.empty(); });
     ui::dim_text(
         fmt::format("Comparing, in random order: {} of {} allocators have a time. Each "
                     "bar becomes final with the last of {} runs.",

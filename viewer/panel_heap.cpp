@@ -360,11 +360,12 @@ void draw_map_legend(State& state, const HeapView& view, const std::string& word
     ImGui::SameLine();
   };
   swatch(colour::used, "in use");
-  if (std::any_of(view.recordings.begin(), view.recordings.end(),
-                  [](const auto& recording) { return recording->frees == alloc::Frees::never; }))
+  if (std::ranges::any_of(view.recordings, [](const auto& recording) {
+        return recording->frees == alloc::Frees::never;
+      }))
     swatch(colour::abandoned, "freed, never reused");
-  const bool hole = std::any_of(view.recordings.begin(), view.recordings.end(),
-                                [](const auto& recording) { return recording->in_pool; });
+  const bool hole = std::ranges::any_of(view.recordings,
+                                        [](const auto& recording) { return recording->in_pool; });
   if (hole) swatch({250, 217, 102, 255}, "largest hole", false);
   swatch(colour::freed, "free, used before");
   swatch(colour::untouched, "never used");

@@ -182,7 +182,7 @@ void Picture::publish(const render::Film& film, const View& view, unsigned facto
   const render::Development how{view.mode, render::exposure_for(film, view.mode), 0, false};
   const render::Image image = render::develop(film, how);
   std::vector<gl::Rgba8> pixels(image.pixels.size());
-  std::transform(image.pixels.begin(), image.pixels.end(), pixels.begin(), [](render::Rgb8 c) {
+  std::ranges::transform(image.pixels, pixels.begin(), [](render::Rgb8 c) {
     return gl::Rgba8{c.r, c.g, c.b, 255};
   });
   const bool numbers = render::shows_numbers(view.mode);

@@ -3,7 +3,7 @@
 
 #include <numeric>
 
-#include "bench/program/output_file.hpp"
+#include "bench/program/command_files.hpp"
 #include "bench/results/json_report.hpp"
 #include "render/renderer.hpp"
 #include "viewer/comparison.hpp"

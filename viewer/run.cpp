@@ -2,12 +2,11 @@
 #include "viewer/options.hpp"
 
 #include "bench/bench_runner.hpp"
+#include "bench/prepared_scene.hpp"
 #include "bench/program/command_files.hpp"
 #include "bench/program/messages.hpp"
 #include "bench/program/options.hpp"
-#include "bench/program/output_file.hpp"
 #include "bench/program/process.hpp"
-#include "bench/scene_camera.hpp"
 #include "render/renderer.hpp"
 #include "scenes/moving/moving_scene.hpp"
 #include "viewer/recording.hpp"

@@ -129,9 +129,8 @@ bool Script::parse_wait(const std::vector<std::string>& w, const std::string& te
   } else if (what == "bars") {
     add(text, [count = std::stol(w.at(2))](const Context& c) {
       const auto& all = c.state.compared;
-      return std::count_if(all.begin(), all.end(), [](const bench::Result& result) {
-               return !result.runs_ms.empty();
-             }) >= count;
+      return std::ranges::count_if(
+                 all, [](const bench::Result& result) { return !result.runs_ms.empty(); }) >= count;
     });
   } else if (what == "samples") {
     add(text, [count = std::stoul(w.at(2))](const Context& c) {

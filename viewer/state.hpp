@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "viewer/camera.hpp"
-#include "viewer/heap_map.hpp"
 #include "viewer/jobs.hpp"
 #include "viewer/live.hpp"
 #include "viewer/node_view.hpp"
 #include "viewer/options.hpp"
 #include "viewer/picture.hpp"
+#include "viewer/recording.hpp"
 #include "viewer/tree_view.hpp"
 
 namespace heapwood::viewer {

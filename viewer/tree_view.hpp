@@ -66,8 +66,8 @@ struct RayPath {
   std::vector<VisitedLeaf> leaves;  // front to back, up to the one that has the hit
   Box hit_box;                      // box of the leaf that has the hit
   std::size_t empty_leaves() const {
-    return static_cast<std::size_t>(std::count_if(
-        leaves.begin(), leaves.end(), [](const VisitedLeaf& leaf) { return leaf.refs == 0; }));
+    return static_cast<std::size_t>(
+        std::ranges::count_if(leaves, [](const VisitedLeaf& leaf) { return leaf.refs == 0; }));
   }
 };
 

@@ -10,7 +10,7 @@
 #include <atomic>
 #include <chrono>
 
-#include "bench/program/output_file.hpp"
+#include "bench/program/command_files.hpp"
 #include "viewer/camera.hpp"
 #include "viewer/theme.hpp"
 #include "viewer/widgets.hpp"

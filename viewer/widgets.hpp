@@ -6,8 +6,6 @@
 #include <imgui.h>
 #include <imgui_stdlib.h>
 
-#include <algorithm>
-#include <cmath>
 #include <functional>
 #include <string>
 

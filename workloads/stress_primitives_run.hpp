@@ -4,9 +4,8 @@
 
 #include <vector>
 
-#include "alloc/bulk/baseline_semaphores.hpp"
+#include "alloc/bulk/baselines.hpp"
 #include "alloc/bulk/bulk_semaphore.hpp"
-#include "alloc/bulk/collective_mutex.hpp"
 #include "alloc/bulk/rcu.hpp"
 #include "simt/launch.hpp"
 #include "simt/memory.hpp"

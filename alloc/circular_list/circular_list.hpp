@@ -5,7 +5,7 @@
 // with Joins::all (the paper's future work) all free chunks that follow.
 //
 // Differs from the paper:
-// - headers are in a table beside the memory (header_words.hpp);
+// - headers are in a table beside the memory (presplit.hpp);
 // - the list is divided into pieces (presplit.hpp). A search that does not succeed within a few
 //   chunks of the offset, or that meets a chunk held by another thread, continues in a random
 //   piece: first among the large enough ones of the caller's heap, then among larger ones, then

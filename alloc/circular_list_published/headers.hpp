@@ -2,7 +2,7 @@
 // Headers of the circular lists as published (RegEff section 5.2): in the pool, in front of each
 // block. A chunk is identified by its position in units of 16 bytes; its header is a flag and a
 // link to the next chunk, in two words (CMalloc) or fused into one (CFMalloc). A flag is a state,
-// and for a free chunk the grace period after which it may be handed out (grace.hpp).
+// and for a free chunk the grace period after which it may be handed out (Grace).
 //
 // Differs from the paper: a header occupies the last 8 bytes of a unit, so a fused one has 64 bits
 // instead of 32; besides free and used there are two states. busy = locked by a search that may
@@ -16,7 +16,9 @@
 #include <cstring>
 
 #include "alloc/allocator.hpp"
+#include "alloc/bulk/rcu.hpp"
 #include "alloc/primitives/word.hpp"
+#include "simt/math.hpp"
 
 namespace heapwood::alloc::published {
 
@@ -172,6 +174,199 @@ struct TwoWordHeaders : HeaderLayout<storage> {
   }
   HEAPWOOD_INLINE std::uint32_t load_link(std::uint32_t position) const {
     return link_at(position).load(simt::acquire);  // acquire: makes the header at the link visible
+  }
+};
+
+// Grace periods for headers that lie in the pool. A merged chunk has the header of its second half
+// in its middle; it is not handed out before all searches that were under way at the merge have
+// left. The paper assumes that no thread is stopped for that long between reading a link and
+// following it (RegEff section 5.2).
+//
+// Searches are read sections (alloc/bulk/rcu.hpp) in up to 16 groups; a grace period spans all
+// groups. A merged chunk carries the number of the first grace period that begins after the merge.
+// The chunk may be handed out once that period has ended. Threads that meet such a chunk begin and
+// end periods by polling: no thread waits for another one. Each period begins by moving the offsets
+// that lead to a dead header. A thread stores a position to an offset only before the chunk there
+// can be merged, so a dead position is never stored after that.
+//
+// Limits: 2^29 grace periods between a merge and the next use of the chunk.
+
+// The words of a group of readers, stored in the pool and initially zero.
+struct alignas(32) GraceGroup {
+  RcuState readers;
+  std::uint64_t entered;  // readers up to this grace period's begin; `all_left` once they have left
+};
+struct GraceWords {
+  std::uint32_t periods;  // begun and ended: odd during a grace period
+  std::uint32_t driver;   // 1 while a thread polls
+};
+
+struct Section {
+  std::uint32_t group = 0, parity = 0;
+};
+
+class Grace {
+ public:
+  static constexpr std::uint32_t max_groups = 16;
+
+  Grace() = default;
+  Grace(GraceWords* words, GraceGroup* groups, std::uint32_t count)
+      : words_(words), groups_(groups), count_(count) {}
+
+  template <class Thread>
+  HEAPWOOD_INLINE Section enter(Thread& thread) const {
+    const std::uint32_t group = thread.sm() % count_;
+    return {group, Rcu(&groups_[group].readers).enter()};
+  }
+  HEAPWOOD_INLINE void leave(Section section) const {
+    Rcu(&groups_[section.group].readers).leave(section.parity);
+  }
+
+  // The number, never 0, of the period after which a chunk merged just now may be handed out.
+  HEAPWOOD_INLINE std::uint32_t reusable_after() const {
+    // A read-modify-write, because a load would not order the merge before the next period.
+    // release: later readers see the merged list. acquire: keeps the order of earlier merges.
+    return first_after(periods().fetch_add(0, simt::acq_rel));
+  }
+  // Whether a chunk with this period may be handed out: the period has ended, or is 0 (no period).
+  HEAPWOOD_INLINE bool has_passed(std::uint32_t period) const {
+    // acquire: synchronizes with the end of the period, and so with the searches that have left.
+    return period == 0 || ((periods().load(simt::acquire) / 2 - period) & flag::period_mask) <=
+                              flag::period_mask / 2;
+  }
+
+  // Begins a grace period if none is in progress; otherwise ends it if its readers have left. For
+  // threads outside a read section. move_offsets() moves offsets away from dead headers.
+  template <class F>
+  HEAPWOOD_INLINE void poll(F move_offsets) const {
+    const Word32 driver(words_->driver);
+    // acquire: makes `entered` visible as the last driver left it.
+    if (driver.load(simt::relaxed) != 0 || driver.exchange(1, simt::acquire) != 0) return;
+    if ((periods().load(simt::relaxed) & 1) == 0) {
+      periods().fetch_add(1, simt::acq_rel);  // acq_rel: see reusable_after()
+      move_offsets();
+      HEAPWOOD_ROLLED
+      for (std::uint32_t g = 0; g < count_; ++g)
+        groups_[g].entered = Rcu(&groups_[g].readers).begin_period();
+    } else {
+      std::uint32_t waiting = 0;
+      HEAPWOOD_ROLLED
+      for (std::uint32_t g = 0; g < count_; ++g) {
+        if (groups_[g].entered == all_left) continue;
+        if (Rcu(&groups_[g].readers).is_over(groups_[g].entered)) {
+          groups_[g].entered = all_left;
+        } else {
+          ++waiting;
+        }
+      }
+      // release: synchronizes with has_passed().
+      if (waiting == 0) periods().fetch_add(1, simt::acq_rel);
+    }
+    driver.store(0, simt::release);  // release: publishes `entered`
+  }
+
+ private:
+  static constexpr std::uint64_t all_left = ~std::uint64_t{0};
+
+  static HEAPWOOD_INLINE std::uint32_t first_after(std::uint32_t periods) {
+    const std::uint32_t period = ((periods + 1) / 2 + 1) & flag::period_mask;
+    return period == 0 ? 1 : period;  // one period later than necessary
+  }
+  HEAPWOOD_INLINE Word32 periods() const { return Word32(words_->periods); }
+
+  GraceWords* words_ = nullptr;
+  GraceGroup* groups_ = nullptr;
+  std::uint32_t count_ = 1;
+};
+
+// The initial chunks of a circular list as published. All are free.
+//   - Heap (RegEff section 5.2, equation 1): a binary heap of chunks. Level d has 2^d chunks of
+//     root/2^d units, so every level totals `root`. The root is as large as the pool allows with
+//     the given smallest chunk, 16 bytes in the paper. With one offset per multiprocessor there are
+//     as many heaps, one after the other.
+//   - Uniform (RegEff section 8): as many chunks of one size as fit, each a heap of one level. The
+//     offsets are spread evenly over them.
+// The memory after the heaps is the last chunk. Limits: a uniform list serves no request above its
+// chunk, because the last chunk is smaller, until frees have merged chunks.
+
+struct Shape {
+  std::uint32_t units = 0;  // of all chunks; also the position of the tail
+  std::uint32_t heaps = 1;
+  std::uint32_t levels = 0;    // per heap
+  std::uint32_t smallest = 1;  // units of a chunk of the last level
+  std::uint32_t offsets = 1;   // where searches begin, one every heaps/offsets heaps
+
+  static Shape choose(std::uint32_t units, std::uint32_t offsets, std::uint32_t smallest) {
+    Shape s{
+        .units = units, .heaps = offsets, .levels = 0, .smallest = smallest, .offsets = offsets};
+    const std::uint64_t share = units / offsets;
+    const auto total = [&](std::uint32_t n) { return n * (std::uint64_t{smallest} << (n - 1)); };
+    while (s.levels < 28 && total(s.levels + 1) <= share) ++s.levels;
+    return s;
+  }
+
+  // A uniform pre-split: chunks of `chunk` units, at most `units` together; each has <= 1 offset.
+  static Shape uniform(std::uint32_t units, std::uint32_t offsets, std::uint32_t chunk) {
+    const std::uint32_t chunks = units / chunk;
+    return {.units = units,
+            .heaps = chunks,
+            .levels = 1,
+            .smallest = chunk,
+            .offsets = offsets < chunks ? offsets : chunks};
+  }
+
+  HEAPWOOD_INLINE std::uint32_t root() const { return levels == 0 ? 0 : smallest << (levels - 1); }
+  HEAPWOOD_INLINE std::uint32_t heap_units() const { return levels * root(); }
+  HEAPWOOD_INLINE std::uint32_t heap_chunks() const { return (1u << levels) - 1; }
+  HEAPWOOD_INLINE std::uint32_t end_of_heaps() const { return heaps * heap_units(); }
+  HEAPWOOD_INLINE std::uint32_t heaps_per_offset() const { return heaps / offsets; }
+  // Units between the initial positions of two offsets.
+  std::uint32_t units_per_offset() const { return heaps_per_offset() * heap_units(); }
+
+  // The position of chunk i of a heap in units; i counts from 1, as in RegEff's equation 1.
+  HEAPWOOD_INLINE std::uint32_t position(std::uint32_t heap, std::uint32_t i) const {
+    const unsigned level = simt::highest_bit(i);
+    return heap * heap_units() + level * root() + (i - (1u << level)) * (root() >> level);
+  }
+  HEAPWOOD_INLINE std::uint32_t size(std::uint32_t i) const {
+    return root() >> simt::highest_bit(i);
+  }
+  // The chunks of a heap with at least `wanted` units are 1 ... fits(wanted).
+  HEAPWOOD_INLINE std::uint32_t fits(std::uint32_t wanted) const {
+    if (wanted > root()) return 0;
+    const unsigned level = simt::highest_bit(root() / wanted);
+    return (2u << (level < levels ? level : levels - 1)) - 1;
+  }
+
+  // Headers to write: those of the heaps' chunks, of the last chunk and of the tail.
+  std::size_t headers() const { return std::size_t{heaps} * heap_chunks() + 2; }
+};
+
+// Writes header i, and the position of its previous chunk if headers record that.
+template <class Headers, class Previous>
+struct WriteHeaders {
+  Headers headers;
+  Previous previous;
+  Shape shape;
+
+  HEAPWOOD_FN void operator()(std::size_t i) const {
+    const std::uint32_t chunks = shape.heaps * shape.heap_chunks(), last = shape.end_of_heaps();
+    if (i < chunks) {
+      const auto heap = static_cast<std::uint32_t>(i / shape.heap_chunks());
+      const auto chunk = static_cast<std::uint32_t>(i % shape.heap_chunks()) + 1;
+      const std::uint32_t position = shape.position(heap, chunk),
+                          next = position + shape.size(chunk);
+      headers.init(position, State::free, next);
+      previous.store(next, position);
+      if (i == 0) previous.store(0, 0);
+    } else if (i == chunks) {
+      if (last == shape.units) return;
+      headers.init(last, State::free, shape.units);
+      previous.store(shape.units, last);
+      if (last == 0) previous.store(0, 0);
+    } else {
+      headers.init(shape.units, State::used, 0);  // the tail leads back to the start
+    }
   }
 };
 

@@ -7,7 +7,7 @@
 //
 // Differs from the paper, so that every block has one owner and every call ends:
 // - memory of a merged chunk is handed out only after the searches that may still read the header
-//   in its middle have left (grace.hpp);
+//   in its middle have left (headers.hpp);
 // - exhaustion is exact. A search that has found nothing makes one lap that locks only chunks that
 //   are large enough, and returns nullptr if no large enough chunk was free or busy in that lap;
 // - blocks are aligned to 16 bytes: a header takes 8 bytes of a unit of 16;
@@ -27,8 +27,7 @@
 #include <vector>
 
 #include "alloc/circular_list/presplit.hpp"
-#include "alloc/circular_list_published/grace.hpp"
-#include "alloc/circular_list_published/presplit.hpp"
+#include "alloc/circular_list_published/headers.hpp"
 #include "alloc/primitives/word.hpp"
 
 namespace heapwood::alloc::published {

@@ -65,19 +65,17 @@ Points in_groups(const std::vector<StressRow>& rows) {
   std::vector<std::pair<std::size_t, const StressRow*>> order;
   for (const StressRow* row : sorted) {
     const std::string group = group_text(sorted, row->point, main);
-    const auto found = std::find(groups.begin(), groups.end(), group);
+    const auto found = std::ranges::find(groups, group);
     order.emplace_back(found - groups.begin(), row);
     if (found == groups.end()) groups.push_back(group);
   }
-  std::stable_sort(order.begin(), order.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::ranges::stable_sort(order, [](const auto& a, const auto& b) { return a.first < b.first; });
   for (std::size_t i = 0; i < order.size(); ++i) sorted[i] = order[i].second;
   return sorted;
 }
 
 bool is_unknown(const Line& line) {
-  return std::all_of(line.begin(), line.end(),
-                     [](const Cell& cell) { return cell.text == missing; });
+  return std::ranges::all_of(line, [](const Cell& cell) { return cell.text == missing; });
 }
 
 void add_line(Table& table, const Cell& label, Line line) {
@@ -167,7 +165,7 @@ bool add_figures(Table& table, const StressGrid& grid, const std::vector<StressF
       Line& line = lines.emplace_back();
       for (std::size_t c = 0; c < rows.size(); ++c) line.push_back(cell_of(f, rows[c], c));
     }
-    if (!std::all_of(lines.begin(), lines.end(), is_unknown)) shown.push_back(f);
+    if (!std::ranges::all_of(lines, is_unknown)) shown.push_back(f);
   }
   if (shown.empty()) return false;
   table.columns.push_back({"allocator", true});
@@ -441,9 +439,7 @@ Table stress_memory_table(const std::vector<StressRow>& rows) {
       "peak: max blocks in use; inspected between kernels of an untimed run");
   std::vector<std::string> absent, shared;
   for (std::size_t a = 0; a < grid.cells.size(); ++a) {
-    const auto has = [&](auto is) {
-      return std::any_of(grid.cells[a].begin(), grid.cells[a].end(), is);
-    };
+    const auto has = [&](auto is) { return std::ranges::any_of(grid.cells[a], is); };
     if (!has([](const StressRow* row) { return row && is_inspected(*row); }))
       absent.push_back(grid.allocators[a]->label);
     if (has(shares_memory)) shared.push_back(grid.allocators[a]->label);

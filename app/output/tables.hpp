@@ -10,7 +10,6 @@
 #include "bench/results/table.hpp"
 
 namespace heapwood::bench {
-struct AnimateRow;
 struct GraphRow;
 struct HostBench;
 struct HostBenchRow;
@@ -24,20 +23,6 @@ struct StressRow;
 namespace heapwood::app {
 
 using namespace bench;
-
-// heapwood animate: the medians of the parts of a frame; the pools after the first and the last
-// frame (no columns if no pool was kept); how it was measured.
-Table animate_time_table(const std::vector<AnimateRow>& rows);
-Table animate_pool_table(const std::vector<AnimateRow>& rows);
-std::vector<std::string> animate_method_lines(const std::vector<AnimateRow>& rows);
-inline constexpr const char* animate_columns =
-    "scene source allocator status reason frames=frame_ms#|0 min_triangles max_triangles "
-    "width=settings/width height=settings/height keep_pool=settings/keep_pool pool_bytes "
-    "incomplete_frames|0 upload_median_ms upload_p99_ms reset_median_ms reset_p99_ms "
-    "build_median_ms build_p99_ms records_median_ms records_p99_ms primary_median_ms "
-    "primary_p99_ms shaded_median_ms shaded_p99_ms frame_median_ms frame_p99_ms frames_per_second "
-    "first_external_fragmentation_merged=pool_after_frames/0/external_fragmentation_merged "
-    "last_external_fragmentation_merged=pool_after_frames/-1/external_fragmentation_merged";
 
 // heapwood build: the report on one result; the phases of a profile.
 std::string build_text(const Result& result, const std::string& device, const TextStyle& style);

@@ -44,7 +44,7 @@ constexpr const char* path_keys[] = {"source", "graph", "trace"};
 bool has_known_types(const Json& json) {
   const auto is_list_of_texts = [](const Json& list) {
     return list.is_array() &&
-           std::all_of(list.begin(), list.end(), [](const Json& one) { return one.is_string(); });
+           std::ranges::all_of(list, [](const Json& one) { return one.is_string(); });
   };
   const auto is_shard = [](const Json& shard) {
     const Json number = shard.value("number", Json()), count = shard.value("count", Json());

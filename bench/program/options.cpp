@@ -5,8 +5,8 @@
 #include <map>
 #include <memory>
 
+#include "bench/program/command_files.hpp"
 #include "bench/program/messages.hpp"
-#include "bench/program/output_file.hpp"
 #include "bench/results/format.hpp"
 #include "host_alloc/host_memory.hpp"
 
@@ -246,8 +246,7 @@ Entries find_allocators(const std::string& list, bool for_stress) {
   const auto add = [&](const Allocator& plain) {
     for (const Allocator* entry : with_old_values(plain)) {
       if (!for_stress) refuse_large(*entry);
-      if (std::find(entries.begin(), entries.end(), entry) == entries.end())
-        entries.push_back(entry);
+      if (std::ranges::find(entries, entry) == entries.end()) entries.push_back(entry);
     }
   };
   if (list == "all") {

@@ -103,7 +103,7 @@ std::vector<ChosenScene> chosen_scenes(const Experiment& experiment, const Repro
   for (const std::string& text : split(experiment.list("scenes", setup), ',')) {
     const std::vector<std::string> parts = split(text, '/');
     std::string name = parts.at(0);
-    std::replace(name.begin(), name.end(), '+', ' ');
+    std::ranges::replace(name, '+', ' ');
     const std::string file = find_file(setup.scenes, parts.at(1), {".ply", ".obj"});
     ChosenScene& scene = scenes.emplace_back();
     scene.source = file.empty() ? parts.at(2) : file;

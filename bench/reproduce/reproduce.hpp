@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/program/output_file.hpp"
+#include "bench/program/command_files.hpp"
 #include "bench/results/json_report.hpp"
 #include "bench/row_bench.hpp"
 #include "simt/device.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "bench/results/bench_table.hpp"
+#include "bench/results/result.hpp"
 
 #include <fmt/format.h>
 
@@ -20,7 +20,7 @@ std::vector<std::string> titles_of(const RowGrid<Result>& grid) {
   std::vector<std::string> names, titles;
   for (const Result* scene : grid.columns) names.push_back(scene->scene);
   for (std::size_t s = 0; s < names.size(); ++s) {
-    const bool is_unique = std::count(names.begin(), names.end(), names[s]) == 1;
+    const bool is_unique = std::ranges::count(names, names[s]) == 1;
     titles.push_back(is_unique ? names[s] : grid.columns[s]->source);
   }
   return titles;
@@ -131,9 +131,8 @@ Table slowdown_table(const std::vector<Result>& results) {
   std::vector<Fastest<Result>> fastest;
   for (std::size_t s = 0; s < titles.size(); ++s) fastest.push_back(grid.fastest(s));
   const auto has_calls = [](const Result* result) { return result && result->calls; };
-  const bool registers = std::any_of(grid.cells.begin(), grid.cells.end(), [&](const auto& row) {
-    return std::any_of(row.begin(), row.end(), has_calls);
-  });
+  const bool registers = std::ranges::any_of(
+      grid.cells, [&](const auto& row) { return std::ranges::any_of(row, has_calls); });
   if (registers) {
     table.columns.push_back({"registers"});
     table.notes.push_back("registers per thread of kernels with one malloc / one free / both");
@@ -157,7 +156,7 @@ Table slowdown_table(const std::vector<Result>& results) {
         any_best |= cells.back().best;
       }
       if (registers) {
-        const auto has = std::find_if(grid.cells[a].begin(), grid.cells[a].end(), has_calls);
+        const auto has = std::ranges::find_if(grid.cells[a], has_calls);
         cells.emplace_back(has == grid.cells[a].end() ? missing : registers_text(*(*has)->calls));
       }
       table.add(std::move(cells));
@@ -166,8 +165,8 @@ Table slowdown_table(const std::vector<Result>& results) {
   explain_marks(table, any_best, results);
   if (const std::string note = overlap_note(titles, fastest); !note.empty())
     table.notes.push_back(note);
-  if (std::any_of(grid.allocators.begin(), grid.allocators.end(),
-                  [](const Result* named) { return named->allocator == "heapwood"; }))
+  if (std::ranges::any_of(grid.allocators,
+                          [](const Result* named) { return named->allocator == "heapwood"; }))
     table.notes.push_back(
         "Heapwood serves builds through a context per warp, all others (heapwood-general too) "
         "through malloc and free");
@@ -179,9 +178,8 @@ Table fragmentation_table(const std::vector<Result>& results) {
   const RowGrid<Result> grid = grid_of_results(results);
   Table table;
   const auto internal = [](const Result& r) { return r.at_end && r.at_end->internal; };
-  const bool any_internal = std::any_of(results.begin(), results.end(), internal);
-  if (std::none_of(results.begin(), results.end(),
-                   [](const Result& r) { return r.at_end.has_value(); }))
+  const bool any_internal = std::ranges::any_of(results, internal);
+  if (std::ranges::none_of(results, [](const Result& r) { return r.at_end.has_value(); }))
     return table;
   table.title = "Memory: fragmentation of the pool after the build, peaks of the build";
   table.columns.push_back({"", true});
@@ -393,10 +391,9 @@ std::map<std::string, double> references(const std::vector<Result>& results) {
 
 Table pool_table(const std::vector<Result>& results) {
   const RowGrid<Result> grid = grid_of_results(results, true);
-  const bool several =
-      std::any_of(grid.columns.begin(), grid.columns.end(), [&](const Result* one) {
-        return one->source == grid.columns.front()->source && one != grid.columns.front();
-      });
+  const bool several = std::ranges::any_of(grid.columns, [&](const Result* one) {
+    return one->source == grid.columns.front()->source && one != grid.columns.front();
+  });
   Table table;
   if (!several) return table;
   table.title = "Slowdown over the size of the pool";

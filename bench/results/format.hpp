@@ -44,7 +44,7 @@ inline double sum(const std::vector<double>& samples) {
 // A quantile by linear interpolation between order statistics; absent if there is no sample.
 inline std::optional<double> quantile(std::vector<double> samples, double q) {
   if (samples.empty()) return std::nullopt;
-  std::sort(samples.begin(), samples.end());
+  std::ranges::sort(samples);
   const double position = q * static_cast<double>(samples.size() - 1);
   const auto below = static_cast<std::size_t>(std::floor(position));
   const std::size_t above = std::min(below + 1, samples.size() - 1);
@@ -63,8 +63,7 @@ inline std::optional<std::size_t> clearly_fastest(
     const std::vector<const std::vector<double>*>& times) {
   if (times.size() < 2) return std::nullopt;
   const auto fastest = static_cast<std::size_t>(
-      std::min_element(times.begin(), times.end(),
-                       [](const auto* a, const auto* b) { return median(*a) < median(*b); }) -
+      std::ranges::min_element(times, {}, [](const auto* one) { return median(*one); }) -
       times.begin());
   const std::optional<double> upper = quantile(*times[fastest], 0.75);
   for (std::size_t i = 0; i < times.size(); ++i) {

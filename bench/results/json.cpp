@@ -64,8 +64,7 @@ Json sorted(const Json& json) {
   }
   if (!json.is_object()) return json;
   std::vector<Json::Entry> entries = json.items();
-  std::sort(entries.begin(), entries.end(),
-            [](const Json::Entry& a, const Json::Entry& b) { return a.key < b.key; });
+  std::ranges::sort(entries, {}, &Json::Entry::key);
   Json object = Json::object();
   for (const auto& [key, one] : entries) object[key] = sorted(one);
   return object;
@@ -97,7 +96,7 @@ Json& Json::operator=(Json&&) noexcept = default;
 Json::~Json() = default;
 
 Json::Json(std::initializer_list<Json> values) {
-  const bool has_keys = std::all_of(values.begin(), values.end(), [](const Json& one) {
+  const bool has_keys = std::ranges::all_of(values, [](const Json& one) {
     return one.is_array() && one.size() == 2 && one.front().is_string();
   });
   *this = has_keys ? object() : array();
@@ -204,8 +203,7 @@ bool operator==(const Json& a, const Json& b) {
     return a.is_integer() && b.is_integer() ? a.value_ == b.value_ : a.number() == b.number();
   }
   if (!a.is_object() || !b.is_object()) return a.value_ == b.value_;
-  return a.size() == b.size() &&
-         std::all_of(a.items().begin(), a.items().end(), [&](const Json::Entry& entry) {
+  return a.size() == b.size() && std::ranges::all_of(a.items(), [&](const Json::Entry& entry) {
            const Json* const other = b.find(entry.key);
            return other && entry.value == *other;
          });
@@ -270,7 +268,7 @@ std::optional<Json> read_json(const std::string& path, Exit exit) {
 
 bool is_list_of_objects(const Json* list) {
   return list && list->is_array() &&
-         std::all_of(list->begin(), list->end(), [](const Json& one) { return one.is_object(); });
+         std::ranges::all_of(*list, [](const Json& one) { return one.is_object(); });
 }
 
 std::string text_at(const Json& json, std::string_view key) {

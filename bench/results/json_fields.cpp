@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "bench/results/json_fields.hpp"
 
-#include <algorithm>
 #include <sstream>
 
 #include "bench/results/format.hpp"

@@ -15,20 +15,6 @@ namespace {
 // Converts 0.15f to 0.15, not to the double nearest to that float.
 double as_written(float value) { return std::stod(fmt::format("{}", value)); }
 
-alloc::AllocatorOptions allocator_settings_from_json(const Json& settings) {
-  alloc::AllocatorOptions options;
-  for (const Allocator& entry : registry::allocators()) {
-    for (const alloc::AllocatorSetting& setting : entry.settings()) {
-      const Json* const value = settings.find(setting.json);
-      if (!value) continue;
-      const std::string text = value->is_string() ? value->get<std::string>() : value->dump();
-      if (!registry::set_value(setting, options, text))
-        throw std::runtime_error("unknown value '" + text + "'");
-    }
-  }
-  return options;
-}
-
 void describe_tree(JsonFields& fields, Result& result) {
   kdtree::TreeStats& tree = *result.tree;
   fields.named("hash", scenes::hex_digits(tree.hash),
@@ -112,20 +98,6 @@ void describe_part(JsonFields& fields, const char* key, std::optional<Part>& par
   fields.within(key, describe_it);
 }
 
-BuildSettings build_settings_from_json(const Json& json) {
-  BuildSettings settings;
-  settings.refs = parse_refs(json.at("refs"));
-  settings.pool = parse_pool(json.at("pool"));
-  settings.allocator = allocator_settings_from_json(json);
-  settings.runs = json.at("runs");
-  settings.prefer = &parse_prefer(json.at("prefer"));
-  settings.costs = {json.at("traversal_cost"), json.at("intersection_cost"), json.at("empty_bonus"),
-                    json.at("duplicate_cost")};
-  settings.keep_degenerate = json.at("keep_degenerate");
-  settings.timeout = json.at("timeout_s");
-  return settings;
-}
-
 }  // namespace
 
 Json to_json(const simt::DeviceInfo& device) {
@@ -155,18 +127,38 @@ void put_allocator_settings(Json& settings, const alloc::AllocatorOptions& optio
   }
 }
 
+void describe(JsonFields& fields, BuildSettings& settings) {
+  fields.named("refs", kdtree::name(settings.refs),
+               [&](const std::string& text) { settings.refs = parse_refs(text); });
+  fields.named("pool", settings.pool.text,
+               [&](const std::string& text) { settings.pool = parse_pool(text); });
+  fields("runs", settings.runs);
+  fields.named("prefer", settings.prefer->name,
+               [&](const std::string& text) { settings.prefer = &parse_prefer(text); });
+  kdtree::SahCosts& costs = settings.costs;
+  for (const auto& [key, cost] : {std::pair("traversal_cost", &costs.traversal),
+                                  std::pair("intersection_cost", &costs.intersection),
+                                  std::pair("empty_bonus", &costs.empty_bonus),
+                                  std::pair("duplicate_cost", &costs.duplicate)}) {
+    double value = as_written(*cost);
+    fields(key, value);
+    *cost = static_cast<float>(value);
+  }
+  fields("keep_degenerate", settings.keep_degenerate);
+  fields("timeout_s", settings.timeout);
+  for (const Allocator& entry : registry::allocators()) {
+    for (const alloc::AllocatorSetting& setting : entry.settings()) {
+      if (!fields.has(setting.json, false)) continue;
+      const Json& value = fields.raw(setting.json);
+      const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+      if (!registry::set_value(setting, settings.allocator, text))
+        throw std::runtime_error("unknown value '" + text + "'");
+    }
+  }
+}
+
 Json to_json(const BuildSettings& settings) {
-  Json json;
-  json["refs"] = kdtree::name(settings.refs);
-  json["pool"] = settings.pool.text;
-  json["runs"] = settings.runs;
-  json["prefer"] = settings.prefer->name;
-  json["traversal_cost"] = as_written(settings.costs.traversal);
-  json["intersection_cost"] = as_written(settings.costs.intersection);
-  json["empty_bonus"] = as_written(settings.costs.empty_bonus);
-  json["duplicate_cost"] = as_written(settings.costs.duplicate);
-  json["keep_degenerate"] = settings.keep_degenerate;
-  json["timeout_s"] = settings.timeout;
+  Json json = described(settings);
   put_allocator_settings(json, settings.allocator);
   if (!kdtree::limits_registers) json["uncapped"] = true;
   return json;
@@ -184,7 +176,7 @@ void describe(JsonFields& fields, Result& result) {
   }
   describe_allocator(fields, result);
   fields.one_of("builder", result.builder, {Builder::single, Builder::per_level}, name);
-  if (fields.reads()) result.settings = build_settings_from_json(fields.raw("settings"));
+  if (fields.reads()) result.settings = read_described<BuildSettings>(fields.raw("settings"));
   fields.derived("settings", to_json(result.settings));
   fields("runs_ms", result.runs_ms);
   fields("reset_ms", result.reset_ms);

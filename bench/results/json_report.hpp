@@ -25,6 +25,8 @@ Json to_json(const Result& result);
 // Throws std::exception if keys are missing or of the wrong type.
 Result result_from_json(const Json& json);
 
+// Written without the settings of allocators.
+void describe(JsonFields& fields, BuildSettings& settings);
 void describe(JsonFields& fields, Result& result);
 
 // {"schema", "argv", "version", "git", "device", "results": []}; "interrupted" after Ctrl-C.

@@ -17,11 +17,9 @@ namespace heapwood::bench {
 class Footnotes {
  public:
   std::string mark(const std::string& name, const std::string& remark) {
-    auto entry = std::find_if(notes_.begin(), notes_.end(),
-                              [&](const Note& n) { return n.remark == remark; });
+    auto entry = std::ranges::find(notes_, remark, &Note::remark);
     if (entry == notes_.end()) entry = notes_.insert(entry, Note{remark, {}});
-    if (std::find(entry->names.begin(), entry->names.end(), name) == entry->names.end())
-      entry->names.push_back(name);
+    if (std::ranges::find(entry->names, name) == entry->names.end()) entry->names.push_back(name);
     return number(static_cast<std::size_t>(entry - notes_.begin()));
   }
   // The text; if the row has a reason, with the mark of a footnote that gives it.
@@ -120,7 +118,7 @@ template <class Row>
 void explain_marks(Table& table, bool has_fastest, const std::vector<Row>& rows) {
   if (has_fastest)
     table.notes.push_back("◂ fastest allocator that frees: its quartiles overlap no other's");
-  if (std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.lower_bound; }))
+  if (std::ranges::any_of(rows, &Row::lower_bound))
     table.notes.push_back("* lower bound: cannot free, never named the fastest");
 }
 

@@ -39,7 +39,7 @@ class Hash {
     add(std::uint64_t{axis + 1} << 32 | std::bit_cast<std::uint32_t>(split + 0.0f));
   }
   void add_leaf(std::vector<std::uint32_t>& refs) {
-    std::sort(refs.begin(), refs.end());
+    std::ranges::sort(refs);
     add(std::uint64_t{4} << 32 | refs.size());
     for (const std::uint32_t id : refs) add(id);
   }

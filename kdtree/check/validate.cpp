@@ -85,7 +85,7 @@ bool check_nodes(const Tree& tree, Report& report) {
     }
   }
   // No two leaves share entries.
-  std::sort(ranges.begin(), ranges.end());
+  std::ranges::sort(ranges);
   for (std::size_t i = 1; i < ranges.size(); ++i) {
     if (ranges[i].first < ranges[i - 1].second) {
       sound = false;

@@ -29,7 +29,7 @@ class Neighbours {
     start_.resize(slots + 1);
   }
   void sort(const std::vector<Vec3>& points) {
-    std::fill(start_.begin(), start_.end(), 0u);
+    std::ranges::fill(start_, 0u);
     for (std::size_t i = 0; i < points.size(); ++i) {
       slot_[i] = slot(cell(points[i].x), cell(points[i].y), cell(points[i].z));
       ++start_[slot_[i] + 1];
@@ -138,7 +138,7 @@ void FallingSpheres::simulate() {
   constexpr unsigned steps_per_frame = 6;
   constexpr float step = 1.0f / static_cast<float>(steps_per_frame * frames_per_second);
   constexpr float gravity = 8;
-  const float widest = 2 * *std::max_element(radius_.begin(), radius_.end());
+  const float widest = 2 * *std::ranges::max_element(radius_);
   Neighbours near(at_.size(), widest);
   std::vector<Vec3> before;
   for (unsigned frame = 0; frame < procedural_frames; ++frame) {

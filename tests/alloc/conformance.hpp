@@ -54,7 +54,7 @@ inline void expect_disjoint(const ExercisePhase& phase, const ExercisePhaseResul
                                              1, phase.scripts[s][i].bytes)));
     }
   }
-  std::sort(blocks.begin(), blocks.end());
+  std::ranges::sort(blocks);
   for (std::size_t i = 1; i < blocks.size(); ++i) {
     EXPECT_LE(blocks[i - 1].second, blocks[i].first)
         << "the block at " << blocks[i].first << " overlaps the one at " << blocks[i - 1].first;

@@ -275,7 +275,7 @@ TEST(Arena, RunsMeetRunsAndNothingIsLost) {
   EXPECT_EQ(again, (taken + 2) / 3);
   blocks.resize(std::size_t{2} * taken);
   std::vector<void*> sorted = blocks;
-  std::sort(sorted.begin(), sorted.end());
+  std::ranges::sort(sorted);
   for (std::size_t i = 1; i < sorted.size(); ++i) {
     const auto apart = static_cast<std::byte*>(sorted[i]) - static_cast<std::byte*>(sorted[i - 1]);
     ASSERT_GE(apart, std::ptrdiff_t{2} << 15);

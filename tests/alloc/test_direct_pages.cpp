@@ -175,7 +175,7 @@ TEST(Pages, CountsOfSlotsDoNotWrap) {
   shared.open_page(c, 0).store(arena::OpenPage(arena::OwnedBlocks::no_arena, 0, ~4u).bits(),
                                simt::relaxed);
   allocate(count);
-  std::sort(blocks.begin(), blocks.end());
+  std::ranges::sort(blocks);
   EXPECT_GE(static_cast<std::byte*>(blocks.front()), shared.pages.arenas.memory);
   EXPECT_LT(static_cast<std::byte*>(blocks.back()), pool.base + pool_bytes);
   EXPECT_EQ(std::adjacent_find(blocks.begin(), blocks.end()), blocks.end());
@@ -244,7 +244,7 @@ TEST(ArenaSearch, VisitsEveryPiece) {
                                             return arena::none;
                                           }),
                 arena::none);
-      EXPECT_GT(*std::min_element(visits.begin(), visits.end()), 0u)
+      EXPECT_GT(*std::ranges::min_element(visits), 0u)
           << pieces << " pieces, " << before << " tickets before 2^32";
     }
   }

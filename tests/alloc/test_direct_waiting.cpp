@@ -10,9 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "alloc/bulk/baseline_semaphores.hpp"
+#include "alloc/bulk/baselines.hpp"
 #include "alloc/bulk/bulk_semaphore.hpp"
-#include "alloc/bulk/collective_mutex.hpp"
 #include "alloc/bulk/rcu.hpp"
 #include "tests/alloc/launch.hpp"
 

@@ -73,7 +73,7 @@ TEST(ProgramTrace, FreesNameTheirRequests) {
   }
   // The events in the order of each warp.
   for (const std::vector<std::uint64_t>& of_warp : sizes)
-    EXPECT_TRUE(std::is_sorted(of_warp.begin(), of_warp.end()));
+    EXPECT_TRUE(std::ranges::is_sorted(of_warp));
 }
 
 TEST(ProgramTrace, CountsWhatWasDropped) {

@@ -23,7 +23,7 @@ class Untrusted : public SceneCommands {
         << limit << ": " << outcome.exit << " " << outcome.err;
     const bool error = outcome.err.rfind("heapwood: error: ", 0) == 0;
     if (outcome.exit != 0 && outcome.exit != 127) {
-      EXPECT_TRUE(error && std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1)
+      EXPECT_TRUE(error && std::ranges::count(outcome.err, '\n') == 1)
           << limit << ": " << outcome.err;
     }
     return outcome;

@@ -2,10 +2,9 @@
 // heapwood animate: tables, JSON and --resume, equal trees, kept pools, pictures, changing
 // topology, and errors.
 #include <algorithm>
-#include <cstdio>
 
 #include "bench/animate_bench.hpp"
-#include "bench/program/output_file.hpp"
+#include "bench/program/command_files.hpp"
 #include "bench/results/json_fields.hpp"
 #include "simt/error.hpp"
 #include "tests/app/executable.hpp"
@@ -105,7 +104,7 @@ TEST_F(AnimateCommand, PrintsTables) {
                          "frames/s", "never frees", "largest hole", "by hash", "camera:"});
   const std::string csv =
       output(animate("statue~:2k --allocators heapwood,cfmmalloc --trace none --format csv"));
-  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 3) << csv;
+  EXPECT_EQ(std::ranges::count(csv, '\n'), 3) << csv;
 }
 
 TEST_F(AnimateCommand, KeptPoolsAreReported) {

@@ -3,7 +3,7 @@
 
 #include "bench/bench_runner.hpp"
 #include "bench/prepared_scene.hpp"
-#include "bench/results/bench_table.hpp"
+#include "bench/results/result.hpp"
 #include "bench/trace_bench.hpp"
 #include "kdtree/build/driver.hpp"
 #include "tests/app/executable.hpp"
@@ -31,7 +31,7 @@ kdtree::BuildRun build_stuck(kdtree::Workspace&, const kdtree::BuildOptions&) {
 kdtree::BuildRun build_interrupted(kdtree::Workspace& workspace,
                                    const kdtree::BuildOptions& options) {
   // The warm-up passes; the interruption happens in the second timed run.
-  if (std::count(calls.begin(), calls.end(), "interrupted") == 2) simt::interrupt();
+  if (std::ranges::count(calls, "interrupted") == 2) simt::interrupt();
   calls.push_back("interrupted");
   return real().build(workspace, options);
 }

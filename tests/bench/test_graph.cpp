@@ -49,7 +49,7 @@ TEST_F(GraphCommand, PrintsTables) {
   expect_words(outcome, {"uniform:300:6", "Heapwood", "pages", "csr", "PageRank", "triangles",
                          "Update rate", "after init", "after mixed updates"});
   const std::string csv = output(graph("--allocators heapwood --phase insert,delete --format csv"));
-  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 4) << csv;  // titles, init, insert, delete
+  EXPECT_EQ(std::ranges::count(csv, '\n'), 4) << csv;  // titles, init, insert, delete
 }
 
 TEST_F(GraphCommand, ResumesWithTheSameSettings) {
@@ -264,9 +264,9 @@ TEST(GraphUpdates, BatchesAreTheSameForEveryCandidate) {
   const HostGraph rows = bench::new_vertices(0, 20, 30, 20, 1);
   for (std::uint32_t v = 0; v < rows.vertices(); ++v) {
     const auto destinations = rows.neighbours(v);
-    EXPECT_EQ(std::count(destinations.begin(), destinations.end(), v), 0) << "a loop";
+    EXPECT_EQ(std::ranges::count(destinations, v), 0) << "a loop";
     EXPECT_EQ(std::adjacent_find(destinations.begin(), destinations.end()), destinations.end());
-    EXPECT_TRUE(std::is_sorted(destinations.begin(), destinations.end()));
+    EXPECT_TRUE(std::ranges::is_sorted(destinations));
   }
 }
 

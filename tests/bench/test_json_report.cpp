@@ -5,10 +5,10 @@
 
 #include "app/output/tables.hpp"
 #include "bench/host_bench.hpp"
-#include "bench/results/bench_table.hpp"
 #include "bench/results/format.hpp"
 #include "bench/results/json_fields.hpp"
 #include "bench/results/json_report.hpp"
+#include "bench/results/result.hpp"
 #include "bench/stress.hpp"
 #include "tests/app/executable.hpp"
 

@@ -5,7 +5,6 @@
 #include <set>
 
 #include "bench/merge.hpp"
-#include "bench/shard.hpp"
 #include "tests/errors.hpp"
 
 namespace heapwood::bench {

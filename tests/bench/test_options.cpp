@@ -2,10 +2,9 @@
 
 #include "bench/prepared_scene.hpp"
 #include "bench/program/options.hpp"
-#include "bench/results/bench_table.hpp"
 #include "bench/results/format.hpp"
 #include "bench/results/json_report.hpp"
-#include "bench/scene_camera.hpp"
+#include "bench/results/result.hpp"
 #include "tests/app/executable.hpp"
 #include "tests/render/trees.hpp"
 

@@ -4,7 +4,7 @@
 #include "bench/bench_runner.hpp"
 #include "bench/prepared_scene.hpp"
 #include "bench/program/options.hpp"
-#include "bench/results/bench_table.hpp"
+#include "bench/results/result.hpp"
 #include "tests/app/executable.hpp"
 #include "tests/simt/turned_clock.hpp"
 
@@ -28,9 +28,9 @@ TEST(Pools, EachSceneIsMeasuredInEachPoolInTurn) {
   job.settings.builder = Builder::both;
   const BenchResult bench = run_bench(job, {});
   ASSERT_EQ(bench.results.size(), 4 * 2 + 1u);  // the per-level builder is measured once
-  EXPECT_EQ(std::count_if(bench.results.begin(), bench.results.end(),
-                          [](const Result& result) { return result.per_level(); }),
-            1);
+  EXPECT_EQ(
+      std::ranges::count_if(bench.results, [](const Result& result) { return result.per_level(); }),
+      1);
   std::vector<const Result*> lists;
   for (const Result& result : bench.results) {
     if (result.allocator == "cfmmalloc") lists.push_back(&result);

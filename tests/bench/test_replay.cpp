@@ -81,7 +81,7 @@ TEST_F(ReplayCommand, WritesAndResumesJson) {
   // Results with another number of runs are replaced, so that the file can be compared.
   output(replay("--json " + path + " --resume", 1));
   EXPECT_EQ(json::parse(read_file(path))["results"].size(), 3u);
-  const std::string compared = output("compare " + path + " " + path);
+  output("compare " + path + " " + path);
 }
 
 class ReplayRuns : public testing::Test {
@@ -174,7 +174,7 @@ TEST_F(ReplayCommand, RefusedRequestsAreReported) {
 
 TEST_F(ReplayCommand, CsvHasALinePerAllocatorAndPool) {
   const std::string outcome = output(replay("--format csv --pool 1M,64x --samples 2", 1));
-  EXPECT_EQ(std::count(outcome.begin(), outcome.end(), '\n'), 7) << outcome;
+  EXPECT_EQ(std::ranges::count(outcome, '\n'), 7) << outcome;
 }
 
 TEST_F(ReplayCommand, RecordsABuild) {

@@ -3,9 +3,9 @@
 #include <set>
 
 #include "bench/bench_runner.hpp"
+#include "bench/merge.hpp"
 #include "bench/program/options.hpp"
 #include "bench/reproduce/reproduce.hpp"
-#include "bench/shard.hpp"
 #include "bench/stress.hpp"
 #include "tests/app/executable.hpp"
 #include "tests/simt/turned_clock.hpp"
@@ -272,7 +272,7 @@ TEST(ReproduceItems, KeysTellVariantsOfATestApart) {
   const bench::ReproduceSetup setup = setup_of("atomic,scatter");
   const auto has = [&](const char* item, const std::string& text) {
     const auto cases = bench::reproduce_cases(bench::find_items(item), setup);
-    return std::any_of(cases.begin(), cases.end(), [&](const bench::ReproduceCase& one) {
+    return std::ranges::any_of(cases, [&](const bench::ReproduceCase& one) {
       return one.key.find(text) != std::string::npos;
     });
   };

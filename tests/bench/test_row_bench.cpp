@@ -171,7 +171,7 @@ TEST_F(RowBenchTest, ARunStartsOnlyIfOneAsLongAsTheLastFits) {
   FakeBench again = bench(4, 0.1);
   again.warm_up_all();
   again.measure();
-  EXPECT_EQ(std::count(log_.begin(), log_.end(), "a run"), 1);
+  EXPECT_EQ(std::ranges::count(log_, "a run"), 1);
 }
 
 TEST_F(RowBenchTest, TheWarmUpIsTheOnlyRunIfNoneFits) {

@@ -48,7 +48,7 @@ TEST_F(StressCommand, JsonHasTheKeysOfTheContract) {
   const std::string outcome = output(
       stress("probability --allocators atomic,cfmmalloc --blocks 1,3 --format csv --json " + file));
   EXPECT_EQ(outcome.rfind("test,allocator,label,", 0), 0u) << outcome;
-  EXPECT_EQ(std::count(outcome.begin(), outcome.end(), '\n'), 5);
+  EXPECT_EQ(std::ranges::count(outcome, '\n'), 5);
   const json report = json::parse(read_file(file));
   EXPECT_EQ(report.at("schema"), "heapwood.stress/1");
   for (const char* key : {"argv", "version", "git", "device"})

@@ -18,7 +18,7 @@ namespace heapwood::fuzz {
 
 // Whether the text of an error is one short printable line.
 inline bool is_one_line(std::string_view text) {
-  return !text.empty() && text.size() <= 1000 && std::none_of(text.begin(), text.end(), [](char c) {
+  return !text.empty() && text.size() <= 1000 && std::ranges::none_of(text, [](char c) {
     return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
   });
 }

@@ -14,7 +14,7 @@
 #include "kdtree/device_mesh.hpp"
 #include "registry/registry.hpp"
 #include "render/scene.hpp"
-#include "tests/kdtree/exact_tree.hpp"
+#include "tests/kdtree/reference.hpp"
 #include "tests/kdtree/soup.hpp"
 #include "tests/render/hit_judge.hpp"
 

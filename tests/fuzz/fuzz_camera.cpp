@@ -3,7 +3,7 @@
 // bits.
 #include <cstring>
 
-#include "bench/scene_camera.hpp"
+#include "bench/prepared_scene.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

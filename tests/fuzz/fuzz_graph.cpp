@@ -3,7 +3,7 @@
 // or is rejected with one line.
 #include "tests/fuzz/fuzz.hpp"
 #include "tests/workloads/graph_input.hpp"
-#include "workloads/graph/read_graph.hpp"
+#include "workloads/graph/source.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace heapwood;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A mesh file gives a valid mesh, or is rejected with one line.
-#include "scenes/obj.hpp"
+#include "scenes/mesh_files.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

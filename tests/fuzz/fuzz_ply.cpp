@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <span>
 
-#include "scenes/ply.hpp"
+#include "scenes/mesh_files.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

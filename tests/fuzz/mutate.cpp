@@ -102,7 +102,7 @@ int main(int argc, char** argv) {
   std::vector<std::string> paths;
   for (const auto& entry : std::filesystem::directory_iterator(argv[1]))
     paths.push_back(entry.path());
-  std::sort(paths.begin(), paths.end());
+  std::ranges::sort(paths);
   std::vector<std::string> seeds;
   for (const std::string& path : paths) {
     std::ifstream file(path, std::ios::binary);

@@ -12,7 +12,6 @@
 #include "kdtree/check/quality.hpp"
 #include "kdtree/check/validate.hpp"
 #include "registry/registry.hpp"
-#include "tests/kdtree/exact_tree.hpp"
 #include "tests/kdtree/reference.hpp"
 #include "tests/kdtree/soup.hpp"
 #include "tests/test_device.hpp"

@@ -91,14 +91,12 @@ std::vector<Scene> scenes(std::size_t n) {
 }
 
 std::uint32_t left_of(const Scene& s, unsigned axis, float p, bool flats_right = false) {
-  return static_cast<std::uint32_t>(std::count_if(s.refs.begin(), s.refs.end(), [&](const Box& b) {
-    return goes_left(b.lo[axis], b.hi[axis], p, flats_right);
-  }));
+  return static_cast<std::uint32_t>(std::ranges::count_if(
+      s.refs, [&](const Box& b) { return goes_left(b.lo[axis], b.hi[axis], p, flats_right); }));
 }
 std::uint32_t right_of(const Scene& s, unsigned axis, float p, bool flats_right = false) {
-  return static_cast<std::uint32_t>(std::count_if(s.refs.begin(), s.refs.end(), [&](const Box& b) {
-    return goes_right(b.lo[axis], b.hi[axis], p, flats_right);
-  }));
+  return static_cast<std::uint32_t>(std::ranges::count_if(
+      s.refs, [&](const Box& b) { return goes_right(b.lo[axis], b.hi[axis], p, flats_right); }));
 }
 
 // For every boundary inside the node, the sums over bins equal the counts by comparison.

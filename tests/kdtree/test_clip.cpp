@@ -10,7 +10,7 @@
 
 #include "kdtree/refs.hpp"
 #include "kdtree/sah.hpp"
-#include "tests/kdtree/exact_tree.hpp"
+#include "tests/kdtree/reference.hpp"
 #include "tests/kdtree/soup.hpp"
 
 namespace heapwood::kdtree {

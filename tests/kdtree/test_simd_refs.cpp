@@ -8,7 +8,7 @@
 #include "kdtree/build/partition.hpp"
 #include "kdtree/split/simd.hpp"
 #include "simt/control.hpp"
-#include "simt/warp.hpp"
+#include "simt/serial_warp.hpp"
 #include "tests/kdtree/reference.hpp"
 #include "tests/kdtree/soup.hpp"
 
@@ -33,8 +33,8 @@ struct Array {
 // Expects equal sets of refs, in any order.
 void expect_same(std::vector<Ref> a, std::vector<Ref> b) {
   const auto by_id = [](const Ref& x, const Ref& y) { return x.id < y.id; };
-  std::sort(a.begin(), a.end(), by_id);
-  std::sort(b.begin(), b.end(), by_id);
+  std::ranges::sort(a, by_id);
+  std::ranges::sort(b, by_id);
   ASSERT_EQ(a.size(), b.size());
   for (std::size_t i = 0; i < a.size(); ++i) {
     ASSERT_EQ(a[i].id, b[i].id);

@@ -8,7 +8,7 @@
 #include <filesystem>
 
 #include "scenes/file.hpp"
-#include "scenes/gltf_accessors.hpp"
+#include "scenes/gltf_data.hpp"
 #include "scenes/gltf_document.hpp"
 #include "scenes/scene.hpp"
 #include "tests/scenes/gltf_files.hpp"

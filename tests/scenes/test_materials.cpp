@@ -4,8 +4,7 @@
 #include <string>
 
 #include "geometry/picture_file.hpp"
-#include "scenes/obj.hpp"
-#include "scenes/ply.hpp"
+#include "scenes/mesh_files.hpp"
 #include "scenes/scene.hpp"
 #include "tests/scenes/gltf_files.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "scenes/obj.hpp"
+#include "scenes/mesh_files.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -70,7 +70,7 @@ TEST(Obj, PolygonsOfAnySizeLoseNoTriangle) {
     for (const Triangle& t : mesh.triangles) {
       for (const std::uint32_t v : t.v) used[v] = true;
     }
-    EXPECT_EQ(std::count(used.begin(), used.end(), true), n);
+    EXPECT_EQ(std::ranges::count(used, true), n);
   }
 }
 

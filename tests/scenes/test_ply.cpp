@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "scenes/ply.hpp"
+#include "scenes/mesh_files.hpp"
 
 #include <bit>
 #include <cstdint>

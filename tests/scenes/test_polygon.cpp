@@ -204,7 +204,7 @@ Outline spiral(unsigned n) {
   };
   for (unsigned i = 0; i < n; ++i) add_pair(i, 0);
   for (unsigned i = n; i-- > 0;) add_pair(i, 3000);
-  std::reverse(outline.begin(), outline.end());
+  std::ranges::reverse(outline);
   return outline;
 }
 
@@ -218,7 +218,7 @@ Outline comb(unsigned teeth, std::int64_t skew) {
   outline.push_back({4 * std::int64_t{teeth}, skew * teeth});
   outline.push_back({4 * std::int64_t{teeth} + 7, skew * teeth - 9});
   outline.push_back({-7, -9});
-  std::reverse(outline.begin(), outline.end());
+  std::ranges::reverse(outline);
   return outline;
 }
 
@@ -300,7 +300,7 @@ Outline untangled(Random& random, unsigned n) {
       if (twice_area(a, b, c) == 0 && (a.x - b.x) * (c.x - b.x) + (a.y - b.y) * (c.y - b.y) >= 0)
         return {};
     }
-    if (twice_area(p) < 0) std::reverse(p.begin(), p.end());
+    if (twice_area(p) < 0) std::ranges::reverse(p);
     return p;
   }
   return {};

@@ -86,7 +86,7 @@ TEST_P(Family, UsesEveryVertexAndKnowsACamera) {
     for (const std::uint32_t v : t.v) used[v] = true;
   }
   // Only dropped zero-area triangles may leave vertices unused.
-  EXPECT_LE(std::count(used.begin(), used.end(), false), 10);
+  EXPECT_LE(std::ranges::count(used, false), 10);
 }
 
 // The steps of a stadium's stands share their vertices: with other numbers of vertices, adjacent
@@ -143,9 +143,7 @@ TEST(ProceduralColours, LeaveTheGeometryAsItIs) {
     EXPECT_GE(coloured.appearance.materials.size(), 2u) << name;
     EXPECT_EQ(coloured.appearance.triangle_materials.size(), coloured.triangles.size());
     for (std::uint32_t m = 0; m < coloured.appearance.materials.size(); ++m) {
-      EXPECT_NE(std::count(coloured.appearance.triangle_materials.begin(),
-                           coloured.appearance.triangle_materials.end(), m),
-                0)
+      EXPECT_NE(std::ranges::count(coloured.appearance.triangle_materials, m), 0)
           << name << " " << coloured.appearance.materials[m].name;
     }
   }

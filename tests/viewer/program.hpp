@@ -20,7 +20,7 @@ inline bool has_not(const Json& text, const std::string& word) { return !has(tex
 
 template <class Wanted>
 long count_pixels(const render::Image& image, const Wanted& wanted) {
-  return std::count_if(image.pixels.begin(), image.pixels.end(), wanted);
+  return std::ranges::count_if(image.pixels, wanted);
 }
 inline long count_near(const render::Image& image, render::Rgb8 colour, int limit) {
   return count_pixels(image, [&](render::Rgb8 c) {
@@ -60,7 +60,7 @@ class Program : public testing::Test {
   }
   // Semicolons separate the steps of a script.
   std::string write_script(std::string steps) const {
-    std::replace(steps.begin(), steps.end(), ';', '\n');
+    std::ranges::replace(steps, ';', '\n');
     write_file(path("script"), with_paths(steps));
     return path("script");
   }

@@ -5,7 +5,6 @@
 #include "tests/viewer/program.hpp"
 #include "tests/viewer/recorded.hpp"
 #include "viewer/live.hpp"
-#include "viewer/live_loop.hpp"
 
 namespace heapwood::viewer {
 namespace {

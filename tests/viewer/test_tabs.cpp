@@ -89,18 +89,16 @@ TEST_F(NodeExplain, TheRootIsCutWhereItIsCheap) {
   EXPECT_EQ(root.plane, tree().nodes[0].split);
   EXPECT_GE(root.left + root.right, root.refs);
   EXPECT_EQ(root.sides.size(), root.refs);
-  EXPECT_EQ(
-      static_cast<std::uint32_t>(std::count(root.sides.begin(), root.sides.end(), Side::both)),
-      root.left + root.right - root.refs);
+  EXPECT_EQ(static_cast<std::uint32_t>(std::ranges::count(root.sides, Side::both)),
+            root.left + root.right - root.refs);
   EXPECT_LT(root.split_cost, root.leaf_cost);
   EXPECT_LE(root.lowest, root.split_cost * 1.00001);
   for (unsigned axis = 0; axis < 3; ++axis) {
     const auto& curve = root.curve[axis];
     ASSERT_FALSE(curve.empty());
     EXPECT_LE(curve.size(), NodeExplanation::max_points);
-    EXPECT_TRUE(std::is_sorted(curve.begin(), curve.end(), [](const auto& a, const auto& b) {
-      return a.position < b.position;
-    }));
+    EXPECT_TRUE(std::ranges::is_sorted(
+        curve, [](const auto& a, const auto& b) { return a.position < b.position; }));
   }
 }
 

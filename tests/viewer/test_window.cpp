@@ -2,9 +2,9 @@
 // Tests of the real program: keys, builds, pictures; what it shows is compared with `heapwood`.
 
 #include "bench/bench_runner.hpp"
-#include "bench/results/bench_table.hpp"
 #include "bench/results/format.hpp"
 #include "bench/results/json_report.hpp"
+#include "bench/results/result.hpp"
 #include "tests/viewer/program.hpp"
 
 namespace heapwood::tests {

@@ -17,7 +17,7 @@ namespace heapwood::workloads::graph::testing {
 inline std::string find_fault(const HostGraph& graph) {
   if (graph.offsets.empty() || graph.offsets.front() != 0) return "the first offset is not 0";
   if (graph.offsets.back() != graph.destinations.size()) return "the last offset is not the size";
-  if (!std::is_sorted(graph.offsets.begin(), graph.offsets.end())) return "offsets descend";
+  if (!std::ranges::is_sorted(graph.offsets)) return "offsets descend";
   for (std::uint32_t v = 0; v < graph.vertices(); ++v) {
     const auto row = graph.neighbours(v);
     const std::string where = " of vertex " + std::to_string(v);
@@ -32,7 +32,7 @@ inline std::string find_fault(const HostGraph& graph) {
 
 inline bool has_edge(const HostGraph& graph, std::uint32_t from, std::uint32_t to) {
   const auto row = graph.neighbours(from);
-  return std::binary_search(row.begin(), row.end(), to);
+  return std::ranges::binary_search(row, to);
 }
 
 inline bool is_symmetric(const HostGraph& graph) {
@@ -68,7 +68,7 @@ inline bool is_well_formed(std::string_view message) {
   const std::size_t digits = message.find_first_not_of("0123456789");
   return digits > 0 && digits != message.npos && message.substr(digits).starts_with(": ") &&
          message[0] != '0' &&
-         std::none_of(message.begin(), message.end(), [](unsigned char c) { return c < 0x20; });
+         std::ranges::none_of(message, [](unsigned char c) { return c < 0x20; });
 }
 
 // Counts each triangle of an undirected graph once.
@@ -76,7 +76,7 @@ inline std::uint64_t count_triangles(const HostGraph& graph) {
   std::uint64_t count = 0;
   for (std::uint32_t u = 0; u < graph.vertices(); ++u) {
     const auto row = graph.neighbours(u);
-    for (auto v = std::upper_bound(row.begin(), row.end(), u); v != row.end(); ++v) {
+    for (auto v = std::ranges::upper_bound(row, u); v != row.end(); ++v) {
       for (auto w = v + 1; w != row.end(); ++w) count += has_edge(graph, *v, *w);
     }
   }

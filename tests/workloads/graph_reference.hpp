@@ -125,8 +125,7 @@ inline std::vector<EdgeKey> every(const std::vector<EdgeKey>& edges, std::size_t
 // The edges without those in the sorted `others`.
 inline std::vector<EdgeKey> without(std::vector<EdgeKey> edges,
                                     const std::vector<EdgeKey>& others) {
-  std::erase_if(edges,
-                [&](EdgeKey key) { return std::binary_search(others.begin(), others.end(), key); });
+  std::erase_if(edges, [&](EdgeKey key) { return std::ranges::binary_search(others, key); });
   return edges;
 }
 
@@ -244,7 +243,7 @@ inline void expect_class_order(DeviceSteps& steps, const simt::DeviceId& device,
 // Graphs in blocks of every registered allocator that frees, on the device of
 // tests/test_device.hpp. Allocators with few blocks of fixed size (toy) only serve tests of
 // exhaustion.
-class Graphs : public testing::Test {
+class Graphs : public ::testing::Test {
  protected:
   std::unique_ptr<BlockGraph> block_graph(const registry::CompiledAllocator& compiled,
                                           std::size_t pool_bytes, std::uint32_t max_vertices,

@@ -11,7 +11,6 @@
 #include "simt/error.hpp"
 #include "tests/folder.hpp"
 #include "tests/workloads/graph_input.hpp"
-#include "workloads/graph/read_graph.hpp"
 #include "workloads/graph/source.hpp"
 
 namespace heapwood::workloads::graph {

@@ -229,7 +229,7 @@ TEST(GraphBatch, PressureKeepsSourcesWithinTheRange) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const auto batch = make_batch(1'000'000, 10'000, UpdatePattern::pressure, seed);
     const auto less = [](const Edge& a, const Edge& b) { return a.source < b.source; };
-    const auto [low, high] = std::minmax_element(batch.begin(), batch.end(), less);
+    const auto [low, high] = std::ranges::minmax_element(batch, less);
     EXPECT_LT(high->source, 1'000'000u);
     EXPECT_LT(high->source - low->source, pressure_range);
     EXPECT_GT(high->source - low->source, pressure_range - 20);

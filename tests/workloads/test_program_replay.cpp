@@ -59,8 +59,8 @@ TEST_F(ProgramReplay, RunsWithEveryAllocator) {
     EXPECT_EQ(ample.damaged, 0u);
     EXPECT_EQ(ample.inspection.overlaps, 0u);
     ASSERT_EQ(ample.inspection.samples.size(), plan.launches.size());
-    const auto peak = std::find_if(
-        ample.inspection.samples.begin(), ample.inspection.samples.end(),
+    const auto peak = std::ranges::find_if(
+        ample.inspection.samples,
         [&](const ReplaySample& sample) { return sample.event == summary.peak_event; });
     ASSERT_NE(peak, ample.inspection.samples.end());
     EXPECT_EQ(peak->pool.live_bytes, summary.peak_bytes);

@@ -5,7 +5,7 @@
 
 #include "tests/simt/turned_clock.hpp"
 #include "tests/workloads/stress_jobs.hpp"
-#include "workloads/granule_map.hpp"
+#include "workloads/stress_space.hpp"
 
 namespace heapwood::workloads {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "workloads/graph/read_graph.hpp"
+#include "workloads/graph/source.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -45,7 +45,7 @@ class LineReader {
 
   // An upper bound of the number of lines that follow.
   std::uint64_t count_remaining_lines() const {
-    return static_cast<std::uint64_t>(std::count(rest_.begin(), rest_.end(), '\n')) + 1;
+    return static_cast<std::uint64_t>(std::ranges::count(rest_, '\n')) + 1;
   }
 
   // Throws Error{Exit::scene}: `FILE:LINE: what`, with the current line.
@@ -172,7 +172,7 @@ std::vector<IdPair> parse_pairs(LineReader& lines) {
     if (word.empty() || word.starts_with('#') || word.starts_with('%')) continue;
     if (line.find(',') != line.npos) {
       blanks = line;
-      std::replace(blanks.begin(), blanks.end(), ',', ' ');
+      std::ranges::replace(blanks, ',', ' ');
       line = blanks;
     }
     const std::uint64_t source = lines.require_unsigned(line, "the first id");
@@ -216,13 +216,12 @@ class SparseIds {
   explicit SparseIds(const std::vector<IdPair>& pairs) {
     ids_.reserve(pairs.size() * 2);
     for (const IdPair& pair : pairs) ids_.insert(ids_.end(), {pair.source, pair.destination});
-    std::sort(ids_.begin(), ids_.end());
+    std::ranges::sort(ids_);
     ids_.erase(std::unique(ids_.begin(), ids_.end()), ids_.end());
   }
   std::uint64_t count() const { return ids_.size(); }
   std::uint64_t number(std::uint64_t id) const {
-    return static_cast<std::uint64_t>(std::lower_bound(ids_.begin(), ids_.end(), id) -
-                                      ids_.begin());
+    return static_cast<std::uint64_t>(std::ranges::lower_bound(ids_, id) - ids_.begin());
   }
 
  private:

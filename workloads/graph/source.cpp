@@ -11,7 +11,6 @@
 #include "scenes/file.hpp"
 #include "simt/error.hpp"
 #include "workloads/graph/integers.hpp"
-#include "workloads/graph/read_graph.hpp"
 
 namespace heapwood::workloads::graph {
 

@@ -2,6 +2,10 @@
 #include "workloads/graph/store.hpp"
 
 #include <algorithm>
+#include <utility>
+
+#include "alloc/statistics.hpp"
+#include "simt/clock.hpp"
 
 namespace heapwood::workloads::graph {
 
@@ -69,7 +73,7 @@ std::vector<EdgeKey> GraphStore::edges() {
   const simt::Buffer<EdgeKey> keys(device_, count);
   steps_->gather(layout, offsets.data(), keys.data());
   std::vector<EdgeKey> edges = keys.download();
-  std::sort(edges.begin(), edges.end());
+  std::ranges::sort(edges);
   return edges;
 }
 
@@ -130,6 +134,329 @@ void GraphStore::add_counts(UpdateResult& result, const UpdateTotals& seen,
   result.refused = seen.refused;
   result.refused_edges = seen.changed;
   result.inserted = rows.edges() - seen.changed;
+}
+
+BlockGraph::BlockGraph(const HeapJob& job, std::unique_ptr<AdjacencyHeap> heap,
+                       std::unique_ptr<DeviceSteps> steps, std::uint32_t max_vertices,
+                       BlockInit block_init)
+    : GraphStore(job.device, std::move(steps)),
+      job_(job),
+      heap_(std::move(heap)),
+      block_init_(block_init),
+      vertices_(job.device, max_vertices),
+      totals_(job.device),
+      inserts_(job.device),
+      deletes_(job.device) {
+  vertices_.fill(0);
+}
+
+BlockGraph::~BlockGraph() {
+  try {
+    clear();
+  } catch (const std::exception&) {
+    // The error that ended the work has been reported already; here the blocks are lost.
+  }
+}
+
+// Blocks in a pool are discarded with it; those of a heap outside it are freed here.
+void BlockGraph::clear() {
+  if (count_ == 0) return;
+  if (!heap_->traits().in_pool) {
+    simt::Buffer<std::uint32_t> all(device_, count_ / 32 + std::size_t{1});
+    all.fill(0xff);
+    heap_->update({.vertices = vertices_.data(),
+                   .inserts = {},
+                   .deletes = {},
+                   .locks = false,
+                   .deleted = {all.data()},
+                   .totals = totals_.clear(),
+                   .vertex_count = count_});
+  }
+  count_ = 0;
+}
+
+InitResult BlockGraph::init(const DeviceRows& rows) {
+  clear();
+  vertices_.fill(0);
+  const double reset_ms = heap_->reset();
+  return init_result(reset_ms, append(rows, block_init_));
+}
+
+UpdateResult BlockGraph::insert_vertices(const DeviceRows& rows) {
+  return append(rows, BlockInit::each);
+}
+
+UpdateResult BlockGraph::append(const DeviceRows& rows, BlockInit block_init) {
+  require_room(count_ + std::uint64_t{rows.vertices}, vertices_.size());
+  const std::uint32_t first = std::exchange(count_, count_ + rows.vertices);
+  UpdateResult result;
+  AllocateArguments request{.vertices = vertices_.data(),
+                            .offsets = rows.offsets.data(),
+                            .totals = totals_.clear(),
+                            .first = first,
+                            .count = rows.vertices,
+                            .order = nullptr,
+                            .ranges = {}};
+  if (block_init == BlockInit::counted) {
+    reserve(order_, device_, ClassOrder::max_listed(rows.vertices));
+    result.prepare_ms =
+        steps_->order_by_class(request.offsets, rows.vertices, order_.data(), request.ranges);
+    request.order = order_.data();
+  }
+  result.prepare_ms += heap_->allocate(request);
+  result.ms = result.prepare_ms + steps_->write(vertices_.data(), first, rows.vertices,
+                                                rows.offsets.data(), rows.destinations.data());
+  add_counts(result, totals_.sum(), rows);
+  return result;
+}
+
+UpdateResult BlockGraph::update(std::span<const EdgeKey> inserts,
+                                std::span<const EdgeKey> deletes) {
+  UpdateResult result;
+  result.prepare_ms = inserts_.prepare(*steps_, inserts, count_);
+  result.prepare_ms += deletes_.prepare(*steps_, deletes, count_);
+  result.ms = heap_->update({.vertices = vertices_.data(),
+                             .inserts = inserts_.batch(),
+                             .deletes = deletes_.batch(),
+                             .locks = !inserts.empty() && !deletes.empty(),
+                             .deleted = {nullptr},
+                             .totals = nullptr,
+                             .vertex_count = count_});
+  inserts_.add_outcomes(result, true);
+  deletes_.add_outcomes(result, false);
+  return result;
+}
+
+UpdateResult BlockGraph::delete_vertices(std::span<const std::uint32_t> vertices) {
+  const VertexBits deleted(device_, vertices, count_);
+  UpdateResult result;
+  result.ms = heap_->update({.vertices = vertices_.data(),
+                             .inserts = {},
+                             .deletes = {},
+                             .locks = false,
+                             .deleted = deleted.set(),
+                             .totals = totals_.clear(),
+                             .vertex_count = count_});
+  const UpdateTotals seen = totals_.sum();
+  result.deleted = seen.changed;
+  result.moved = seen.moved;
+  result.refused = seen.refused;
+  return result;
+}
+
+GraphMemory BlockGraph::memory() {
+  GraphMemory memory;
+  memory.table_bytes = std::uint64_t{count_} * sizeof(Vertex);
+  const bool in_pool = heap_->traits().in_pool;
+  const auto base = reinterpret_cast<std::uintptr_t>(in_pool ? job_.pool.base : nullptr);
+  std::vector<alloc::LiveBlock> live;
+  for (const Vertex& vertex : vertices_.download(0, count_)) {
+    memory.edges += vertex.degree;
+    if (vertex.adjacency == nullptr) continue;
+    const std::uint64_t bytes = block_bytes(vertex.capacity_class());
+    memory.block_bytes += bytes;
+    live.push_back({reinterpret_cast<std::uintptr_t>(vertex.adjacency) - base, bytes});
+  }
+  memory.blocks = live.size();
+  memory.payload_bytes = 4 * memory.edges;
+  std::ranges::sort(live, {}, &alloc::LiveBlock::offset);
+  memory.overlaps = alloc::count_overlaps(live);
+  if (!in_pool) return memory;
+  if (!live.empty()) memory.address_bytes = live.back().offset + live.back().bytes;
+  const std::vector<alloc::Region> regions = heap_->regions();
+  if (regions.empty()) return memory;
+  const alloc::Fragmentation f = alloc::fragmentation_of_blocks(regions, live);
+  memory.measured = f.measured;
+  memory.metadata_bytes = f.metadata_bytes;
+  memory.free_bytes = f.free_bytes;
+  memory.largest_free_bytes = f.largest_free_bytes;
+  memory.external = f.external_merged;
+  memory.held_bytes = job_.pool.bytes - f.free_bytes - f.metadata_bytes;
+  return memory;
+}
+
+namespace {
+
+constexpr std::size_t state_bytes = 256;
+static_assert(sizeof(PageQueueState) <= state_bytes);
+// A page, and its entry in the ring of free pages.
+constexpr std::size_t bytes_per_page = sizeof(LinkedPage) + sizeof(std::uint32_t);
+constexpr std::size_t max_pages = (1 << 28) - 1;  // limit of PageUpdateKernel
+
+}  // namespace
+
+PageGraph::PageGraph(const simt::DeviceId& device, std::unique_ptr<DeviceSteps> steps,
+                     alloc::Pool pool, std::uint32_t max_vertices)
+    : GraphStore(device, std::move(steps)),
+      pool_(pool),
+      vertices_(device, max_vertices),
+      totals_(device),
+      inserts_(device),
+      deletes_(device) {
+  if (pool.bytes < state_bytes + bytes_per_page)
+    throw Error(Exit::usage, "pages: the pool of " + std::to_string(pool.bytes) +
+                                 " bytes holds no page; use at least " +
+                                 std::to_string(state_bytes + bytes_per_page));
+  queue_.state = reinterpret_cast<PageQueueState*>(pool.base);
+  queue_.capacity =
+      static_cast<std::uint32_t>(std::min(max_pages, (pool.bytes - state_bytes) / bytes_per_page));
+  pages_ = reinterpret_cast<LinkedPage*>(pool.base + state_bytes);
+  queue_.ring = reinterpret_cast<std::uint32_t*>(pages_ + queue_.capacity);
+}
+
+InitResult PageGraph::init(const DeviceRows& rows) {
+  const double reset_ms = simt::measure_ms([&] {
+    simt::device_fill(device_, queue_.state, 0, state_bytes);
+    simt::device_fill(device_, queue_.ring, 0xff, queue_.capacity * sizeof(std::uint32_t));
+  });
+  count_ = 0;
+  return init_result(reset_ms, insert_vertices(rows));
+}
+
+UpdateResult PageGraph::insert_vertices(const DeviceRows& rows) {
+  require_room(count_ + std::uint64_t{rows.vertices}, vertices_.size());
+  const std::uint32_t first = std::exchange(count_, count_ + rows.vertices);
+  UpdateResult result;
+  result.ms = steps_->insert_page_rows(arguments(), rows.offsets.data(), rows.destinations.data(),
+                                       first, rows.vertices, result.prepare_ms);
+  add_counts(result, totals_.sum(), rows);
+  return result;
+}
+
+UpdateResult PageGraph::update(std::span<const EdgeKey> inserts, std::span<const EdgeKey> deletes) {
+  UpdateResult result;
+  result.prepare_ms = inserts_.prepare(*steps_, inserts, count_);
+  result.prepare_ms += deletes_.prepare(*steps_, deletes, count_);
+  PageArguments update = arguments();
+  update.inserts = inserts_.batch();
+  update.deletes = deletes_.batch();
+  update.locks = !inserts.empty() && !deletes.empty();
+  result.ms = steps_->update_pages(update);
+  inserts_.add_outcomes(result, true);
+  deletes_.add_outcomes(result, false);
+  return result;
+}
+
+UpdateResult PageGraph::delete_vertices(std::span<const std::uint32_t> vertices) {
+  const VertexBits deleted(device_, vertices, count_);
+  PageArguments sweep = arguments();
+  sweep.deleted = deleted.set();
+  UpdateResult result;
+  result.ms = steps_->delete_from_pages(sweep);
+  result.deleted = totals_.sum().changed;
+  return result;
+}
+
+GraphMemory PageGraph::memory() {
+  GraphMemory memory;
+  memory.table_bytes = std::uint64_t{count_} * sizeof(PagedVertex);
+  for (const PagedVertex& vertex : vertices_.download(0, count_)) {
+    memory.edges += vertex.degree;
+    memory.blocks +=
+        (vertex.degree + std::uint64_t{LinkedPage::capacity} - 1) / LinkedPage::capacity;
+  }
+  memory.payload_bytes = 4 * memory.edges;
+  memory.block_bytes = memory.held_bytes = memory.blocks * sizeof(LinkedPage);
+  memory.metadata_bytes = state_bytes + queue_.capacity * sizeof(std::uint32_t);
+  PageQueueState state{};
+  simt::device_download(device_, &state, queue_.state, sizeof(state));
+  const std::uint64_t fresh = std::min<std::uint64_t>(state.fresh, queue_.capacity);
+  memory.address_bytes = state_bytes + fresh * sizeof(LinkedPage);
+  const std::uint64_t used = memory.held_bytes + memory.metadata_bytes;
+  memory.free_bytes = pool_.bytes > used ? pool_.bytes - used : 0;
+  memory.largest_free_bytes = (queue_.capacity - fresh) * sizeof(LinkedPage);
+  memory.external = memory.free_bytes == 0 ? 0
+                                           : 1 - static_cast<double>(memory.largest_free_bytes) /
+                                                     static_cast<double>(memory.free_bytes);
+  memory.measured = true;
+  return memory;
+}
+
+CsrGraph::CsrGraph(const simt::DeviceId& device, std::unique_ptr<DeviceSteps> steps,
+                   std::uint32_t max_vertices)
+    : GraphStore(device, std::move(steps)),
+      offsets_(device, max_vertices + std::size_t{1}),
+      deletes_(device) {
+  offsets_.fill(0);
+}
+
+InitResult CsrGraph::init(const DeviceRows& rows) {
+  count_ = 0;
+  edges_ = 0;
+  offsets_.fill(0);
+  InitResult result;
+  result.write_ms = insert_vertices(rows).ms;
+  return result;
+}
+
+UpdateResult CsrGraph::insert_vertices(const DeviceRows& more) {
+  require_room(count_ + std::uint64_t{more.vertices} + 1, offsets_.size());
+  UpdateResult result;
+  if (destinations_.size() < edges_ + more.edges()) {
+    simt::Buffer<std::uint32_t> larger(device_, edges_ + more.edges() + edges_ / 8);
+    result.ms = steps_->copy(larger.data(), destinations_.data(), edges_);
+    destinations_ = std::move(larger);
+  }
+  result.ms += steps_->append_rows(rows(), edges_, more.offsets.data(), more.destinations.data(),
+                                   more.vertices, more.edges());
+  count_ += more.vertices;
+  edges_ += more.edges();
+  result.inserted = more.edges();
+  return result;
+}
+
+double CsrGraph::rebuild(std::span<const EdgeKey> inserts, RowFilter filter) {
+  const std::uint64_t count = edges_ + inserts.size();
+  reserve(keys_, device_, count);
+  reserve(spare_, device_, count);
+  reserve(positions_, device_, count + 1);
+  if (destinations_.size() < count) {
+    // The present rows may be overwritten: they are in the keys by the time new ones are written.
+    simt::Buffer<std::uint32_t> larger(device_, count + count / 8);
+    steps_->copy(larger.data(), destinations_.data(), edges_);
+    destinations_ = std::move(larger);
+  }
+  EdgeKey *keys = keys_.data(), *spare = spare_.data();
+  double ms = steps_->gather(rows(), offsets_.data(), keys);
+  if (!inserts.empty()) {
+    simt::device_upload(device_, keys + edges_, inserts.data(), inserts.size_bytes());
+    ms += steps_->sort(keys, spare, count, count_);
+  }
+  filter.keys = keys;
+  return ms + steps_->rebuild(filter, count, positions_.data(), rows(), edges_);
+}
+
+UpdateResult CsrGraph::update(std::span<const EdgeKey> inserts, std::span<const EdgeKey> deletes) {
+  UpdateResult result;
+  result.prepare_ms = deletes_.prepare(*steps_, deletes, count_);
+  const std::uint64_t before = edges_;
+  const EdgeBatch batch = deletes_.batch();
+  // No edge is in both batches, so one rebuild handles insertions and deletions.
+  if (!deletes.empty()) result.deleted = steps_->count_present(rows(), batch.keys, batch.edges);
+  result.ms = rebuild(inserts, {nullptr, batch.keys, deletes.empty() ? 0 : batch.edges, {nullptr}});
+  result.inserted = edges_ + result.deleted - before;
+  return result;
+}
+
+UpdateResult CsrGraph::delete_vertices(std::span<const std::uint32_t> vertices) {
+  const VertexBits deleted(device_, vertices, count_);
+  const std::uint64_t before = edges_;
+  UpdateResult result;
+  result.ms = rebuild({}, {nullptr, nullptr, 0, deleted.set()});
+  result.deleted = before - edges_;
+  return result;
+}
+
+GraphMemory CsrGraph::memory() {
+  GraphMemory memory;
+  memory.edges = edges_;
+  memory.table_bytes = (count_ + std::uint64_t{1}) * sizeof(std::uint64_t);
+  memory.payload_bytes = memory.block_bytes = 4 * edges_;
+  memory.blocks = edges_ > 0 ? 1 : 0;
+  memory.held_bytes = memory.address_bytes = destinations_.bytes();
+  memory.metadata_bytes = keys_.bytes() + spare_.bytes() + positions_.bytes();
+  memory.measured = true;
+  return memory;
 }
 
 }  // namespace heapwood::workloads::graph

@@ -5,12 +5,198 @@
 #include <optional>
 
 #include "app/output/tables.hpp"
+#include "bench/graph_bench.hpp"
 #include "bench/host_bench.hpp"
 #include "bench/replay_bench.hpp"
 #include "bench/results/format.hpp"
 #include "bench/results/row_tables.hpp"
 
 namespace heapwood::app {
+
+namespace {
+
+const char* title_of(GraphPhase phase) {
+  switch (phase) {
+    case GraphPhase::page_rank:
+      return "PageRank";
+    case GraphPhase::bfs:
+      return "BFS";
+    case GraphPhase::insert_vertices:
+      return "insert";
+    case GraphPhase::delete_vertices:
+      return "delete";
+    default:
+      return name(phase);
+  }
+}
+
+bool is_of_vertices(GraphPhase phase) { return phase >= GraphPhase::insert_vertices; }
+bool is_update(GraphPhase phase) { return phase >= GraphPhase::insert && !is_of_vertices(phase); }
+
+std::string batch_text(GraphPhase phase, std::uint32_t batch) {
+  if (batch == 0) return "";
+  const char* const what = is_of_vertices(phase) ? (batch == 1 ? "vertex" : "vertices")
+                                                 : (batch == 1 ? "edge" : "edges");
+  return fmt::format("{} {}", compact_text(batch), what);
+}
+
+// All pairs of phase and batch, in the order of the rows.
+std::vector<std::pair<GraphPhase, std::uint32_t>> phases_of(const std::vector<GraphRow>& rows) {
+  std::vector<std::pair<GraphPhase, std::uint32_t>> found;
+  for (const GraphRow& row : rows) {
+    for (const PhaseSamples& samples : row.phases) {
+      const std::pair one{samples.phase, samples.batch};
+      if (std::ranges::find(found, one) == found.end()) found.push_back(one);
+    }
+  }
+  return found;
+}
+
+// The clearly fastest allocator of a phase.
+const GraphRow* fastest(const std::vector<GraphRow>& rows, GraphPhase phase, std::uint32_t batch) {
+  return find_fastest(pointers_to(rows),
+                      [&](const GraphRow& row) {
+                        const PhaseSamples* samples = row.find(phase, batch);
+                        return samples && row.layout == GraphLayout::blocks ? &samples->ms
+                                                                            : nullptr;
+                      })
+      .row;
+}
+
+// Adds notes that say what the times of the measured phases include.
+void add_notes_about(const std::vector<std::pair<GraphPhase, std::uint32_t>>& phases,
+                     GraphInit init, Table& table) {
+  const auto has = [&](auto is) {
+    return std::ranges::any_of(phases, [&](const auto& phase) { return is(phase.first); });
+  };
+  if (has([](GraphPhase phase) { return phase == GraphPhase::init; })) {
+    table.notes.push_back(
+        fmt::format("init: {}one malloc per vertex, then the adjacencies are written",
+                    init == GraphInit::counted
+                        ? "blocks: size classes are counted, then (except Ouroboros, which lays "
+                          "out chunks) "
+                        : ""));
+  }
+  if (has(is_update)) {
+    table.notes.push_back(
+        "updates of edges: one kernel that allocates and frees, without sorting the batch");
+  }
+  if (has([](GraphPhase phase) { return phase == GraphPhase::page_rank; }))
+    table.notes.push_back("PageRank: one iteration");
+}
+
+std::string subject(const GraphRow& row) {
+  return fmt::format("{}, {} vertices, {} edges, max degree {}", row.graph,
+                     compact_text(row.vertices), compact_text(row.edges),
+                     count_text(row.max_degree));
+}
+
+std::string ratio(std::uint64_t part, std::uint64_t whole) {
+  if (whole == 0) return missing;
+  return ratio_text(static_cast<double>(part) / static_cast<double>(whole));
+}
+
+}  // namespace
+
+Table graph_time_table(const std::vector<GraphRow>& rows) {
+  Table table;
+  if (rows.empty()) return table;
+  const GraphRow& first = rows.front();
+  table.title = fmt::format("{}: time [ms], {} updates, median of {} x {}", subject(first),
+                            name(first.settings.updates),
+                            plural_text(static_cast<std::uint64_t>(first.settings.runs), "run"),
+                            plural_text(first.settings.rounds, "round"));
+  table.columns.push_back({"allocator or layout", true});
+  const auto phases = phases_of(rows);
+  std::vector<const GraphRow*> best;
+  for (const auto& [phase, batch] : phases) {
+    table.columns.push_back({title_of(phase), false, false, batch_text(phase, batch)});
+    best.push_back(fastest(rows, phase, batch));
+  }
+  if (phases.empty()) table.columns.push_back({"status"});
+  Footnotes footnotes;
+  for (const GraphRow& row : rows) {
+    std::vector<Cell> cells{footnotes.marked(row.marked_label(), row)};
+    if (row.phases.empty()) cells.emplace_back(name(row.status));
+    for (std::size_t i = cells.size() - 1; i < phases.size(); ++i) {
+      const PhaseSamples* samples = row.find(phases[i].first, phases[i].second);
+      cells.emplace_back(samples ? figure_text(samples->median_ms()) : missing, best[i] == &row);
+    }
+    table.add(std::move(cells));
+  }
+  explain_marks(table, std::ranges::any_of(best, [](const GraphRow* row) { return row; }), rows);
+  add_notes_about(phases, first.settings.init, table);
+  footnotes.append_to(table.notes);
+  return table;
+}
+
+Table graph_rate_table(const std::vector<GraphRow>& rows) {
+  Table table;
+  const auto phases = phases_of(rows);
+  table.columns.push_back({"allocator or layout", true});
+  for (const auto& [phase, batch] : phases) {
+    if (!is_update(phase)) continue;
+    table.columns.push_back({title_of(phase), false, false, batch_text(phase, batch)});
+    table.columns.push_back(
+        {std::string(title_of(phase)) + ", sorted", false, false, batch_text(phase, batch)});
+  }
+  if (table.columns.size() == 1) return {};
+  table.title = "Update rate [million edges per second]";
+  for (const GraphRow& row : rows) {
+    std::vector<Cell> cells{row.marked_label()};
+    bool any = false;
+    for (const auto& [phase, batch] : phases) {
+      if (!is_update(phase)) continue;
+      const PhaseSamples* samples = row.find(phase, batch);
+      any |= samples != nullptr;
+      for (const bool prepared : {false, true}) {
+        cells.emplace_back(samples ? figure_text(samples->rate(prepared)) : missing);
+      }
+    }
+    if (any) table.add(std::move(cells));
+  }
+  table.notes.push_back(
+      "edges that were inserted or deleted, not those that were ignored; sorted: including the "
+      "time to sort and group the batch");
+  return table;
+}
+
+Table graph_memory_table(const std::vector<GraphRow>& rows) {
+  Table table;
+  const auto is_measured = [](const GraphRow& row) { return row.memory && row.memory->measured; };
+  if (std::ranges::none_of(rows, is_measured)) return table;
+  const bool rounds = std::ranges::any_of(
+      rows, [&](const GraphRow& row) { return is_measured(row) && !row.rounds.empty(); });
+  table.title = fmt::format("Memory, pool of {}", size_text(rows.front().pool_bytes));
+  table.columns = columns_of(
+      std::string("allocator or layout<; after init: in use [MiB], / payload, / blocks, tables "
+                  "[MiB], address [MiB], external") +
+      (rounds ? "; after mixed updates: in use [MiB], / payload, external" : ""));
+  for (const GraphRow& row : rows) {
+    if (!is_measured(row)) continue;
+    const workloads::graph::GraphMemory& m = *row.memory;
+    std::vector<Cell> cells{row.marked_label(),
+                            mib_text(m.held_bytes),
+                            ratio(m.held_bytes, m.payload_bytes),
+                            ratio(m.held_bytes, m.block_bytes),
+                            mib_text(m.metadata_bytes),
+                            mib_text(m.address_bytes),
+                            figure_text(m.external)};
+    if (rounds && !row.rounds.empty()) {
+      const workloads::graph::GraphMemory& end = row.rounds.back().memory;
+      append(cells, mib_text(end.held_bytes), ratio(end.held_bytes, end.payload_bytes),
+             figure_text(end.external));
+    }
+    cells.resize(table.columns.size(), Cell(missing));
+    table.add(std::move(cells));
+  }
+  table.notes.push_back(fmt::format(
+      "in use: neither free nor the allocator's tables; payload: 4 bytes per edge; blocks: 16 "
+      "bytes x 2^k per vertex; external: 1 - largest free region / all free memory, neighbours "
+      "merged; the vertex table of {} is not included",
+      bytes_text(rows.front().vertices * sizeof(workloads::graph::Vertex))));
+  return table;
+}
 
 namespace {
 
