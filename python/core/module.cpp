@@ -3,8 +3,10 @@
 // lock. Names, defaults and documentation of the package are in python/heapwood/.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstring>
@@ -16,6 +18,7 @@
 #include <type_traits>
 
 #include "python/core/caller_arrays.hpp"
+#include "python/core/gpu_heap.hpp"
 #include "scenes/scene.hpp"
 #include "simt/device.hpp"
 
@@ -381,6 +384,16 @@ nb::ndarray<nb::array_api> new_gpu_array(const std::vector<std::size_t>& shape,
           nb::device::cuda::value, gpu};
 }
 
+std::unique_ptr<GpuHeap> make_heap(const std::string& device, std::size_t bytes,
+                                   std::size_t max_bytes) {
+  const simt::DeviceInfo info = simt::find_device(device);
+  if constexpr (simt::has_cuda) {
+    if (info.id.kind == simt::DeviceKind::cuda)
+      return make_gpu_heap(info.id.index, bytes, max_bytes);
+  }
+  throw Error(Exit::device, "device '" + device + "': a Heap is on a GPU");
+}
+
 }  // namespace
 
 }  // namespace heapwood::python
@@ -420,6 +433,18 @@ NB_MODULE(_core, m) {
       .def_prop_ro("watertight", &Scene::watertight)
       .def_prop_ro("vertices", &Scene::vertices)
       .def_prop_ro("triangles", &Scene::triangles);
+  nb::class_<GpuHeap>(m, "GpuHeap")
+      .def("handle",
+           [](const GpuHeap& heap) {
+             const std::string bytes = heap.handle();
+             return nb::bytes(bytes.data(), bytes.size());
+           })
+      .def("address", &GpuHeap::address)
+      .def("stats", &GpuHeap::stats)
+      .def("reset", &GpuHeap::reset, nb::arg("stream"))
+      .def("make_room", &GpuHeap::make_room, nb::arg("bytes"))
+      .def("shrink", &GpuHeap::shrink);
+  m.def("make_heap", &make_heap, nb::arg("device"), nb::arg("bytes"), nb::arg("max_bytes"));
   m.def("load_mesh", &load_mesh, nb::arg("source"));
   m.def("wrap_gpu_array", &wrap_gpu_array, nb::arg("pointer"), nb::arg("shape"), nb::arg("dtype"),
         nb::arg("gpu"), nb::arg("owner"));

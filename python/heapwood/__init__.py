@@ -11,6 +11,7 @@ docs/python.md describes everything. Importing the package starts no CUDA.
 """
 
 from ._errors import DeviceError, Error, OutOfMemory, SceneError
+from ._heap import Heap, HeapStats, include_dir
 from ._scene import INVALID_ID, RayHits, RayLists, Scene, Tree, load_mesh
 from ._version import __version__
 
@@ -18,6 +19,8 @@ __all__ = [
     "INVALID_ID",
     "DeviceError",
     "Error",
+    "Heap",
+    "HeapStats",
     "OutOfMemory",
     "RayHits",
     "RayLists",
@@ -25,5 +28,6 @@ __all__ = [
     "SceneError",
     "Tree",
     "__version__",
+    "include_dir",
     "load_mesh",
 ]

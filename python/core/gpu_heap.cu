@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#include "python/core/gpu_heap.hpp"
+
+#include "heapwood/heap.hpp"
+#include "simt/stream_device.hpp"
+
+namespace heapwood::python {
+
+namespace {
+
+class Heap final : public GpuHeap {
+ public:
+  // The heap is created on the current device.
+  Heap(int gpu, std::size_t bytes, std::size_t max_bytes)
+      : heap_(max_bytes == 0 ? heap(bytes, {}, {{}, true})
+                             : heap(heap_size{bytes, max_bytes}, {}, {{}, true})),
+        copy_(simt::StreamDevice(gpu), sizeof(heap_handle)) {
+    const heap_handle handle = heap_.handle();
+    simt::StreamDevice(gpu).upload(copy_.data(), &handle, sizeof(handle));
+  }
+
+  std::string handle() const override {
+    const heap_handle handle = heap_.handle();
+    return {reinterpret_cast<const char*>(&handle), sizeof(handle)};
+  }
+  std::uintptr_t address() const override {
+    return reinterpret_cast<std::uintptr_t>(copy_.data());
+  }
+  std::vector<std::pair<std::string, std::uint64_t>> stats() const override {
+    const heap_stats s = heap_.stats();
+    return {{"bytes", s.bytes},
+            {"max_request", s.max_request},
+            {"full", s.full},
+            {"too_large", s.too_large},
+            {"first_refused_bytes", s.first_refused_bytes},
+            {"used", s.used},
+            {"free", s.free},
+            {"held", s.held},
+            {"metadata", s.metadata},
+            {"largest_hole", s.largest_hole}};
+  }
+  void reset(std::uintptr_t stream) override { heap_.reset(reinterpret_cast<cudaStream_t>(stream)); }
+  bool make_room(std::size_t bytes) override { return heap_.make_room(bytes); }
+  void shrink() override { heap_.shrink(); }
+
+ private:
+  heap heap_;
+  simt::StreamMemory copy_;
+};
+
+}  // namespace
+
+std::unique_ptr<GpuHeap> make_gpu_heap(int gpu, std::size_t bytes, std::size_t max_bytes) {
+  const simt::stream_detail::CurrentDevice current(gpu);
+  return std::make_unique<Heap>(gpu, bytes, max_bytes);
+}
+
+}  // namespace heapwood::python
