@@ -23,9 +23,7 @@ class Heap final : public GpuHeap {
     const heap_handle handle = heap_.handle();
     return {reinterpret_cast<const char*>(&handle), sizeof(handle)};
   }
-  std::uintptr_t address() const override {
-    return reinterpret_cast<std::uintptr_t>(copy_.data());
-  }
+  std::uintptr_t address() const override { return reinterpret_cast<std::uintptr_t>(copy_.data()); }
   std::vector<std::pair<std::string, std::uint64_t>> stats() const override {
     const heap_stats s = heap_.stats();
     return {{"bytes", s.bytes},
@@ -39,7 +37,9 @@ class Heap final : public GpuHeap {
             {"metadata", s.metadata},
             {"largest_hole", s.largest_hole}};
   }
-  void reset(std::uintptr_t stream) override { heap_.reset(reinterpret_cast<cudaStream_t>(stream)); }
+  void reset(std::uintptr_t stream) override {
+    heap_.reset(reinterpret_cast<cudaStream_t>(stream));
+  }
   bool make_room(std::size_t bytes) override { return heap_.make_room(bytes); }
   void shrink() override { heap_.shrink(); }
 
