@@ -49,7 +49,7 @@ class Heap:
         return self._open().address()
 
     def select(self, module: Any) -> None:
-        """`malloc` and `free` of a cupy.RawModule that includes heapwood/malloc.hpp use this heap."""
+        """A cupy.RawModule that includes heapwood/malloc.hpp allocates from this heap."""
         handle = self.handle
         module.get_global("heapwood_device_heap").copy_from_host(
             ctypes.c_char_p(handle), len(handle)
