@@ -238,13 +238,14 @@ class MappedPage {
     }
   }
   ~MappedPage() {
-    if (on_device_ != nullptr && context_ == device_.context() &&
-        cudaHostUnregister(on_host_) != cudaSuccess)
+    if (on_device_ != nullptr && is_current() && cudaHostUnregister(on_host_) != cudaSuccess)
       cudaGetLastError();
     std::free(on_host_);
   }
   MappedPage(MappedPage&&) = delete;
 
+  // Whether the context in which it was made still exists.
+  bool is_current() const { return context_ == device_.context(); }
   void* on_host() const { return on_host_; }
   void* on_device() const { return on_device_; }
 
@@ -311,6 +312,7 @@ class MappedPage {
  public:
   explicit MappedPage(const StreamDevice&) {}
   MappedPage(MappedPage&&) = delete;
+  bool is_current() const { return true; }
   void* on_host() const { return page_.get(); }
   void* on_device() const { return page_.get(); }
 

@@ -72,6 +72,8 @@ class FullReport {
 
   // Address to which the device copies its counts; nullptr if it cannot write to host memory.
   HeapState* on_device() const { return static_cast<HeapState*>(memory_.on_device()); }
+  // False after cudaDeviceReset(), which has freed the heap's memory.
+  bool is_current() const { return memory_.is_current(); }
   HeapState counts() const { return *static_cast<const HeapState*>(memory_.on_host()); }
   void set(const HeapState& counts) { *static_cast<HeapState*>(memory_.on_host()) = counts; }
 

@@ -162,8 +162,8 @@ class basic_heap {
   ~basic_heap() {
     if (pool_.base == nullptr) return;
     try {
-      const detail::HeapState counts = read_counts();
-      if (report_ != nullptr) report_->set(counts);
+      device_.synchronize_device();
+      if (report_ != nullptr && report_->is_current()) report_->set(read_counts());
       alloc::release_pool<A>(pool_, device_);
     } catch (const Error&) {  // the device has failed, so there is nothing to wait for
     }
