@@ -16,7 +16,8 @@ namespace heapwood::python {
 
 namespace {
 
-constexpr std::size_t pool_unit = std::size_t{1} << 16, min_pool = std::size_t{4} << 20;
+constexpr std::size_t pool_unit = std::size_t{1} << 16, min_pool = std::size_t{4} << 20,
+                      max_small_cache = std::size_t{128} << 20;
 constexpr double build_seconds = 3600;
 // Max rays per batch. A query can be interrupted between batches.
 constexpr std::size_t max_batch = std::size_t{1} << 22;
@@ -207,7 +208,8 @@ void TracedMesh::load_on_host(const MeshArray& vertices, const MeshArray& triang
   mesh_ = std::make_unique<kdtree::DeviceMesh>(device, view);
 }
 
-// The size of the first pool, as for `--pool fast` of the command line.
+// The size of the first pool: that of `--pool fast` for small meshes, else about four times the peak
+// bytes in use. Larger pools save little time in the builds of large meshes (docs/performance.md).
 std::size_t TracedMesh::first_pool() const {
   const alloc::AllocatorTraits& traits = *options_.allocator->traits;
   const bool gpu = options_.device.id.kind == simt::DeviceKind::cuda;
@@ -217,7 +219,8 @@ std::size_t TracedMesh::first_pool() const {
       kdtree::Workspace::suggested_pool(triangles(), kdtree::RefKind::clipped, !traits.lower_bound);
   const std::size_t cached = kdtree::Workspace::useful_cache(
       triangles(), kdtree::RefKind::clipped,
-      std::min(warps * traits.cache_bytes_per_warp, options_.device.memory_bytes / 16));
+      std::min({warps * traits.cache_bytes_per_warp, options_.device.memory_bytes / 16,
+                std::max(max_small_cache, needed / 4 * 7)}));
   return alloc::round_up(std::max(needed + cached, min_pool), pool_unit);
 }
 

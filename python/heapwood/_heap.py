@@ -51,9 +51,9 @@ class Heap:
 
     def select(self, module: Any) -> None:
         """A cupy.RawModule that includes heapwood/malloc.hpp allocates from this heap."""
-        handle = self.handle
+        handle = ctypes.create_string_buffer(self.handle, len(self.handle))
         module.get_global("heapwood_device_heap").copy_from_host(
-            ctypes.c_char_p(handle), len(handle)
+            ctypes.addressof(handle), len(handle)
         )
 
     def stats(self) -> HeapStats:
