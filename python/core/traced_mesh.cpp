@@ -208,8 +208,8 @@ void TracedMesh::load_on_host(const MeshArray& vertices, const MeshArray& triang
   mesh_ = std::make_unique<kdtree::DeviceMesh>(device, view);
 }
 
-// The size of the first pool: that of `--pool fast` for small meshes, else about four times the peak
-// bytes in use. Larger pools save little time in the builds of large meshes (docs/performance.md).
+// The size of the first pool: that of `--pool fast` for small meshes, else about four times what is
+// in use at the peak. Larger pools save little time with large meshes (docs/performance.md).
 std::size_t TracedMesh::first_pool() const {
   const alloc::AllocatorTraits& traits = *options_.allocator->traits;
   const bool gpu = options_.device.id.kind == simt::DeviceKind::cuda;

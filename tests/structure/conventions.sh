@@ -32,7 +32,7 @@ find "${folders[@]}" -type f \
     may["bench"] = may["registry"] " host_alloc scenes render bench"
     may["app"] = may["bench"] " app"
     may["viewer"] = may["bench"] " viewer"
-    may["python"] = may["bench"] " python"
+    may["python"] = may["bench"] " python heapwood"
     may["tests"] = may["bench"] " app viewer tests"
     # include/heapwood/ includes its own headers as "heapwood/NAME.hpp"; examples have <> only.
     may["include"] = may["heapwood"] = "simt alloc heapwood"
