@@ -83,7 +83,8 @@ struct Pool {
 enum class LargeBackend : std::uint8_t { buddy, builtin };
 
 struct AllocatorOptions {
-  // Retry until the launch is aborted instead of returning nullptr (as RegEff does).
+  // An allocator that cannot serve a request retries until it can or the launch is aborted, as
+  // RegEff does, instead of returning nullptr.
   bool wait_when_full = false;
   // Settings of single allocators (AllocatorSetting); a size of 0 is chosen by the allocator.
   // Circular lists: bytes of the smallest chunk of the pre-split (RegEff: 16).

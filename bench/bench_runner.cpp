@@ -29,7 +29,8 @@ void note_run(Result& result, const kdtree::BuildRun& run) {
   result.refused_bytes = run.failed_bytes;
 }
 
-// Measures one scene in one pool; failures become results. No entry: the per-level builder.
+// Measures one scene in one pool; failures become results. A candidate whose `entry` is nullptr is
+// the per-level builder.
 class SceneBench : public RowBench {
  public:
   // all: the scene's results including reused ones; their trees are compared. step is called before

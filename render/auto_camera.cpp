@@ -42,7 +42,7 @@ struct Axes {
 
 bool contains(const Box& box, Vec3 p) { return intersect(box, {p, p}) == Box{p, p}; }
 
-// Corners inside the box of at most about 30,000 triangles spread over the mesh, for framing.
+// Corners inside the box of fewer than 60,000 triangles spread over the mesh, for framing.
 // Triangles are used, not the vertex array, because a mesh may contain unused vertices.
 std::vector<Vec3> silhouette(const kdtree::MeshView& mesh, const Box& box) {
   std::vector<Vec3> points;
@@ -77,7 +77,7 @@ Camera outside_view(const std::vector<Vec3>& points, unsigned up, float azimuth,
 }
 
 // The axis along which the box is flat, such as that of a board or a plain, if there is one. The
-// scene is then shown at 20 to 35 degrees from that axis.
+// scene is then shown at 25 to 30 degrees from that axis.
 std::optional<unsigned> thin_axis(const Box& box) {
   const Vec3 extent = box.extent();
   for (unsigned axis = 0; axis < 3; ++axis) {
@@ -245,7 +245,7 @@ Camera auto_camera(const Scene& scene, unsigned up, float aspect) {
       const Camera camera = outside_view(points, up, radians(azimuth), radians(elevation), aspect);
       const ViewScore view = score_view(scene, camera, aspect, diagonal);
       oriented = oriented || (view.coverage > 0 && view.backs < 0.05);
-      // Views from the front get a bonus, because most models face it.
+      // Views from the front get a bonus, because most models face that way.
       consider(camera, view,
                view.score + (std::fabs(azimuth) < 90 ? 0.1 : 0.0) +
                    (std::fabs(azimuth) < 45 ? 0.15 : 0.0) - (thin ? view.backs : 0));
@@ -253,7 +253,7 @@ Camera auto_camera(const Scene& scene, unsigned up, float aspect) {
   }
   if (thin) return best;
   // If walls are seen from behind, tries other views: a room without a front wall is shown from
-  // there.
+  // its open side.
   if (best_backs > 0.1) {
     for (const float azimuth : {0.0f, 180.0f, 90.0f, -90.0f}) {
       const Camera camera = outside_view(points, up, radians(azimuth), 0, aspect);

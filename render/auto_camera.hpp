@@ -19,8 +19,8 @@ Camera auto_camera(const Scene& scene, unsigned up, float aspect = 16.0f / 9);
 
 // The part of a scene that a picture should show: one stray triangle a thousand diagonals away
 // would shrink everything else to a dot. Triangles beyond a gap wider than `outlier_gap` diagonals
-// of the rest are left out if they have at most `outlier_area` of the area. `box` is the box of
-// all.
+// of the rest are left out if they have at most `outlier_area` of the area. `all` is the box of
+// all triangles.
 inline constexpr float outlier_gap = 5;
 inline constexpr double outlier_area = 0.1;
 Box main_part(const kdtree::MeshView& mesh, const Box& all);

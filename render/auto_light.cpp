@@ -131,7 +131,7 @@ Lighting choose_lighting(const Scene& scene, const Camera& camera, bool emitters
   lighting.floor = seen.outside && camera.eye[camera.up] > box.lo[camera.up];
   lighting.floor_height = box.lo[camera.up];
   if (seen.surfaces.empty()) return lighting;
-  // From these brightnesses on, emitters are the only light: `enough` in any scene, where they
+  // Above these brightnesses, emitters are the only light: `enough` in any scene, where they
   // compete with the sky; `enough_inside` in an interior that no distant light reaches.
   constexpr double enough = 0.1, enough_inside = 0.002;
   const double brightness = emitters ? emitter_brightness(scene, seen) : 0;

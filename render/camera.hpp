@@ -29,8 +29,8 @@ Camera parse_camera(const std::string& text, unsigned up, const Vec3d& origin = 
 // Makes those checks of parse_camera() that need no origin: all except that eye and target still
 // differ after rounding to float.
 void check_camera_text(const std::string& text);
-// The shortest text from which parse_camera() reads the camera back to the same bits. If double
-// cannot represent a coordinate relative to the origin, reads that of representable() back.
+// The shortest text from which parse_camera() reads the camera back to the same bits or, if double
+// is too coarse near the origin for that, reads the camera of representable().
 std::string to_string(const Camera& camera, const Vec3d& origin = {});
 // `ex,ey,ez,tx,ty,tz,fov --up y`: the text after --camera, and the content of a .camera file.
 std::string to_arguments(const Camera& camera, const Vec3d& origin = {});

@@ -11,7 +11,8 @@
 namespace heapwood::render {
 namespace {
 
-constexpr std::size_t max_sample = 30000;
+// The sample has at least this many triangles, if the mesh has them, and less than twice as many.
+constexpr std::size_t min_sample = 30000;
 
 // Computed in double, so that squares of lengths of 1e-20 and 1e20 stay in range.
 double triangle_area(const Corners& t) {
@@ -19,10 +20,10 @@ double triangle_area(const Corners& t) {
   return std::hypot(x, y, z) / 2;
 }
 
-// The box of a sample of the triangles, after cutting off a tenth of their area at each end of each
-// axis. Empty if they have no area.
+// The box of the centres of a sample of the triangles, without those that have the outer tenth of
+// the sample's area at each end of each axis. Empty if the sample has no area.
 Box core_of(const kdtree::MeshView& mesh) {
-  const std::size_t step = std::max<std::size_t>(1, mesh.triangles.size() / max_sample);
+  const std::size_t step = std::max<std::size_t>(1, mesh.triangles.size() / min_sample);
   Box core;
   for (unsigned axis = 0; axis < 3; ++axis) {
     std::vector<std::pair<float, double>> centres;  // with areas
@@ -47,7 +48,7 @@ Box core_of(const kdtree::MeshView& mesh) {
 Box main_part(const kdtree::MeshView& mesh, const Box& all) {
   Box part = core_of(mesh);
   if (part.empty()) return all;
-  // Grows the box by all triangles that are near enough, until there are none.
+  // Replaces the box by that of all triangles near it, until the box stays the same.
   for (Box last; part != last;) {
     last = std::exchange(part, Box{});
     const Vec3d extent = to_double(last.hi) - to_double(last.lo);

@@ -25,8 +25,8 @@ inline bool is_gltf(const std::string& extension) {
 }
 
 // Throws Error{Exit::scene}: "source: accessors[3]: reason". The result has a triangle, finite
-// vertices and valid indices. Buffers and textures are read from the directory of `source`, and
-// bound the memory used by their size.
+// vertices and valid indices. Buffers and textures are read from the directory of `source`;
+// the memory used is bounded by the size of the files.
 Mesh parse_gltf(std::span<const std::byte> file, const std::string& source,
                 Content content = Content::geometry);
 

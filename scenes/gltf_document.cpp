@@ -57,7 +57,7 @@ class Object {
   }
   Object extension(const char* name) const { return object("extensions").object(name); }
 
-  // Calls f with each object of an array and its index.
+  // Calls f with each object of an array, whose place for messages contains its index.
   template <class F>
   void each(const char* key, F f) const {
     const Json& list = array(key);
@@ -155,7 +155,7 @@ class Object {
   std::size_t whole(const Json& value, const char* key) const {
     const double x = value.is_number() ? value.get<double>() : -1;
     if (!(x >= 0 && x <= max_integer && x == std::floor(x)))
-      fail(concat("`", key, "` is not an integer of at least 0"));
+      fail(concat("`", key, "` is not an integer from 0 to 2^53"));
     return static_cast<std::size_t>(x);
   }
   std::uint32_t in_range(std::size_t value, const char* key, std::size_t limit) const {

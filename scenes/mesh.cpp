@@ -53,26 +53,35 @@ Vec3 relative(Vec3d p, Vec3d origin) {
   return {clamped(d.x), clamped(d.y), clamped(d.z)};
 }
 
-// Checks that the appearance has an entry per triangle or vertex, and that indices are in range.
+// Checks that the appearance has an entry per triangle or vertex, and that its indices are in
+// range.
 void check_appearance(const Mesh& mesh, const std::string& source) {
   const Appearance& a = mesh.appearance;
   const auto has_size = [](std::size_t size, std::size_t wanted) {
     return size == 0 || size == wanted;
   };
-  bool valid = has_size(a.triangle_materials.size(), mesh.triangles.size()) &&
-               has_size(a.uv_triangles.size(), mesh.triangles.size()) &&
-               has_size(a.vertex_colours.size(), mesh.vertices.size());
-  for (const std::uint32_t material : a.triangle_materials)
-    valid = valid && material < a.materials.size();
-  for (const Triangle& t : a.uv_triangles) {
-    for (const std::uint32_t uv : t.v) valid = valid && uv < a.uvs.size();
+  if (!has_size(a.triangle_materials.size(), mesh.triangles.size()) ||
+      !has_size(a.uv_triangles.size(), mesh.triangles.size()) ||
+      !has_size(a.vertex_colours.size(), mesh.vertices.size()) ||
+      (a.uv_triangles.empty() && !has_size(a.uvs.size(), mesh.vertices.size()))) {
+    throw Error(Exit::scene, source + ": the number of materials, texture coordinates or colours " +
+                                 "is not that of the triangles or vertices");
   }
-  if (a.uv_triangles.empty()) valid = valid && has_size(a.uvs.size(), mesh.vertices.size());
+
+  bool in_range = true;
+  for (const std::uint32_t material : a.triangle_materials)
+    in_range = in_range && material < a.materials.size();
+  for (const Triangle& t : a.uv_triangles) {
+    for (const std::uint32_t uv : t.v) in_range = in_range && uv < a.uvs.size();
+  }
   for (const Material& m : a.materials) {
     for (const std::uint32_t texture : {m.texture, m.emission_texture})
-      valid = valid && (texture == no_texture || texture < a.textures.size());
+      in_range = in_range && (texture == no_texture || texture < a.textures.size());
   }
-  if (!valid) throw Error(Exit::scene, source + ": its materials do not match its triangles");
+  if (!in_range) {
+    throw Error(Exit::scene,
+                source + ": an index of materials, textures or coordinates is out of range");
+  }
 }
 
 }  // namespace

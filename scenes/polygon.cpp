@@ -16,7 +16,7 @@ constexpr std::uint64_t tests_per_corner = 16'384;
 // Predicates without rounding error. Polygons with collinear corners are common, and a wrong sign
 // there turns an outline inside out. As in Shewchuk, "Adaptive Precision Floating-Point Arithmetic
 // and Fast Robust Geometric Predicates", 1997, an error bound comes first, and an exact sum follows
-// only if it does not decide.
+// only if the bound does not decide the sign.
 
 // The sign of the sum of six exact terms.
 int sign_of_sum(const double (&terms)[6]) {

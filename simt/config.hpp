@@ -46,8 +46,9 @@ namespace std = ::cuda::std;
 #define HEAPWOOD_INLINE inline
 #endif
 
-// The inline namespace of types that mean the GPU under nvcc and CPU threads elsewhere. A program
-// that passes one of them between two such translation units does not link.
+// The inline namespace of types that are for the GPU if nvcc compiles them and for CPU threads
+// otherwise. Its name differs, so that a program that passes such a type between a file compiled by
+// nvcc and another one does not link.
 #if defined(__CUDACC__)
 #define HEAPWOOD_TARGET on_gpu
 #else

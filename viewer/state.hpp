@@ -154,7 +154,7 @@ struct State {
 };
 
 void choose_source(State& state, const std::string& source);
-// Chooses a scene if there is none, because a trace was opened first.
+// Chooses the default scene if none is chosen yet, as when a trace was opened first.
 void choose_default_scene(State& state);
 // The reason why the chosen scene cannot be built outside Live; nullptr if it can.
 const char* why_only_live(const State& state);

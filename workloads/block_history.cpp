@@ -10,7 +10,7 @@ void GapList::take(std::uint64_t begin, std::uint64_t end) {
   if (gap == gaps_.begin()) return;
   --gap;
   const auto [first, last] = *gap;
-  // Overlaps another block, because the allocator does not keep live memory.
+  // The block overlaps another one, because the allocator does not keep live memory.
   if (last < end) return;
   remove(gap);
   if (first < begin) add(first, begin);

@@ -63,7 +63,7 @@ struct StressJob {
   unsigned iterations = 1;
   Lifetimes order = Lifetimes::random;
   std::uint32_t seed = 1;  // used by P, mixed, churn and lifetimes
-  // P: probability that a thread makes its call of a launch, of 2^32.
+  // P: the probability that a thread makes its call in a launch, times 2^32.
   std::uint32_t chance = 3u << 30;
   // Allocates_once(): times that both kernels run in one pool; the last is timed.
   unsigned rounds = 1;

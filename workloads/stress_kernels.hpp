@@ -39,7 +39,7 @@ struct KernelShape {
   static constexpr unsigned block_threads = 256, blocks_per_multiprocessor = 1;
 };
 
-// Measures the cost of a launch with that many threads.
+// Does nothing: launched with as many threads as another kernel, it takes the time of a launch.
 struct EmptyKernel : KernelShape {
   template <class Warp>
   HEAPWOOD_FN void operator()(Warp&, Scratch&) const {}
@@ -116,7 +116,8 @@ struct OwnPairKernel {
   }
 };
 
-// A block's contents under `touch`: owner, round and the granule's number in every granule.
+// What a test with `touch`, which writes and verifies its blocks, stores in each granule of a
+// block: the owner's number, and the granule's index combined with it.
 struct BlockPattern {
   std::uint64_t owner;
   std::uint64_t granules;
@@ -152,7 +153,8 @@ enum Parts : std::uint32_t {
   draws = 4,   // P: a random number decides whether the thread makes its call
   half = 8,    // frees with probability 1/2
   mixes = 16,  // a thread's size is random, up to `bytes`
-  // Threads end with the first refusal; blocks go to the next entries, whichever thread has them.
+  // Each thread ends at its first refusal. A block is stored in the next unused entry, whichever
+  // thread has allocated it.
   until_refused = 32,
   refusals_only = 64,  // in a full pool: if a block is allocated nevertheless, it is leaked
   clears = 128         // sets the entry of a block that it frees to nullptr
@@ -208,7 +210,8 @@ struct CycleKernel : KernelShape {
         std::size_t entry = entry_of(i);
         if ((parts & until_refused) != 0) {
           if (block == nullptr) break;
-          // relaxed: the count orders nothing. Entries suffice, unless the pool was exceeded.
+          // relaxed: the count orders nothing. There are enough entries, unless the allocator
+          // serves more blocks than the pool can hold.
           entry = simt::atomic_ref<std::uint64_t>(*taken).fetch_add(1, simt::relaxed);
           if (entry >= entries) break;
         }

@@ -30,7 +30,8 @@ struct SuperblockShape {
   std::uint32_t granules = 512;  // per superblock
   std::uint32_t slots = 1;       // warps share slots if there are more warps
 
-  // 8 KiB per superblock, as published, or less if `bytes` is small; one slot per resident warp.
+  // 8 KiB per superblock, as published, or less if `bytes` is small; one slot per resident warp if
+  // each slot then has four superblocks.
   static SuperblockShape choose(std::size_t bytes, unsigned multiprocessors) {
     SuperblockShape s;
     while (s.granules > 32 && bytes / s.bytes() < 256) s.granules /= 2;

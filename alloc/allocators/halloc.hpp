@@ -161,7 +161,9 @@ struct HallocOn {
     return reinterpret_cast<const std::byte*>(heads_) - Large::head_bytes;
   }
 
-  // 64 consecutive counts are mapped to one word of the bitmap; each warp has its own words.
+  // Where in the bitmap a group starts to search. The slab's count (seats.before) grows with each
+  // reservation; 64 consecutive values use one word of the bitmap. A hash of the warp and the count
+  // chooses the word, so that warps rarely meet in one.
   template <class Thread>
   static HEAPWOOD_INLINE std::uint32_t first_block(const BlockPages& slabs, const Thread& thread,
                                                    const BlockPages::Seats& seats) {
@@ -172,7 +174,7 @@ struct HallocOn {
   }
 
   // Allocates a block for each lane of a group whose head is above the threshold or full. The group
-  // may have reserved blocks (`seats`) in slab `page`.
+  // may have reserved blocks in slab `page`, whose count was `before`; if not, `before` is `none`.
   template <class Thread>
   static HEAPWOOD_OUTLINE void* allocate_slow(const BlockPages* slabs, Thread thread,
                                               std::uint32_t lanes, std::uint32_t* head,

@@ -117,7 +117,8 @@ struct ScatterOn {
   static constexpr std::uint32_t max_chunks = 1024;  // max chunks per page
   static constexpr std::uint32_t probes = 8;         // pages that are tried, starting at the hash
 
-  // A class of three quarters of a page or of half a page would leave the last quarter unused.
+  // Above a quarter of a page only powers of two: chunks of three eighths or three quarters of a
+  // page would leave the last quarter of the page unused.
   HEAPWOOD_INLINE std::uint32_t class_of(std::size_t bytes) const {
     const std::uint32_t k = size_class::of(bytes) | (bytes > pages_.page_bytes() / 4 ? 1 : 0);
     return k < pages_.least() ? pages_.least() : k;

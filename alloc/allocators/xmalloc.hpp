@@ -226,8 +226,8 @@ struct XMallocOn {
     for (std::uint32_t turn = 0; turn < bins_;) {
       Bin* b = bin(index, c);
       Word64 open(b->open);
-      // Reads other bins before it adds to their count, which must not grow without bound. relaxed:
-      // decides only whether to try.
+      // The counts of other bins are read before they are increased, because a count must not grow
+      // without bound. relaxed: decides only whether to try.
       if (turn == 0 || !is_used_up(open.load(simt::relaxed)) ||
           top_of(Word64(b->stack).load(simt::relaxed)) != 0) {
         // acquire: synchronizes with the last owners of the blocks, directly or through the refill.

@@ -105,7 +105,9 @@ class QueuePieces {
     const Shape& shape = chunks.shape();
     simt::device_fill(device.id(), slots_of(chunks, 0), 0xff,
                       (std::size_t{shape.classes()} * shape.pieces) << shape.chunk_shift);
-    // With permanent slots, T entries and the next position take up to (T - 1) / slots + 2 pieces.
+    // Without counts no slots return, and the next position may already be in a piece beyond the
+    // queue's entries: n entries then occupy up to (n - 1) / slots() + 2 pieces. So the slots of
+    // one piece are not offered.
     const std::uint64_t pieces = shape.pieces,
                         free_slots =
                             FreeSlots::initial((shape.pieces - (counts_ ? 0 : 1)) << slot_shift_);

@@ -92,8 +92,9 @@ std::vector<const ReproduceItem*> find_items(const std::string& list);
 std::vector<ReproduceCase> reproduce_cases(const std::vector<const ReproduceItem*>& items,
                                            const ReproduceSetup& setup);
 
-// The cases of stress tests.
 using ReproduceCases = std::vector<ReproduceCase>;
+
+// The cases of stress tests.
 ReproduceCases stress_cases(const Experiment& experiment, const ReproduceSetup& setup);
 // The cases of builds, recorded builds, rays and profiles.
 ReproduceCases scene_cases(const Experiment& experiment, const ReproduceSetup& setup);

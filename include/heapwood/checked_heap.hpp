@@ -174,8 +174,8 @@ class basic_checked_heap {
   }
 
   // Waits for the device and checks all blocks. Returns the errors found in kernels, in the order
-  // in which they were found, then those that it found itself. A damaged block is found again by
-  // each call until it is freed, but takes the place of no other error.
+  // in which they were found, then those found by this call. Each call reports a damaged block
+  // again until it is freed; these repeats use up none of the records for errors found in kernels.
   std::vector<check_report> check() const { return find_errors().reports; }
   // Prints the errors, one line each. Returns their number, including those that were not kept.
   std::size_t report(std::FILE* to = stderr) const {

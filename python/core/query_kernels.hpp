@@ -146,7 +146,7 @@ class HitCollector : public kdtree::WatertightIntersection {
   const Record* records_;
   const std::uint32_t* ids_;
   HitPosition after_;
-  // Mutable, because a traversal has a constant test.
+  // Mutable, because a traversal takes its test (this object) by const reference.
   mutable HitPosition end_{HUGE_VALF, 0};
   mutable std::size_t size_ = 0;
   mutable Entry entries_[capacity];

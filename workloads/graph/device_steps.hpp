@@ -40,7 +40,8 @@ class DeviceSteps {
   // `offsets` are those of sparse rows (CSR). `order` has ClassOrder::max_listed(count) entries.
   virtual double order_by_class(const std::uint64_t* offsets, std::uint32_t count,
                                 std::uint32_t* order, ClassRanges& ranges) = 0;
-  // Writes sparse rows (CSR) to the blocks of [first, first + count), if a vertex has one.
+  // Writes sparse rows (CSR) to the blocks of the vertices [first, first + count); skips vertices
+  // without a block.
   virtual double write(Vertex* vertices, std::uint32_t first, std::uint32_t count,
                        const std::uint64_t* offsets, const std::uint32_t* destinations) = 0;
   // Sets offsets[v], for v up to the number of vertices, to the sum of the degrees of the vertices

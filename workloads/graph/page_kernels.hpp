@@ -284,7 +284,8 @@ struct PageUpdateKernel : KernelShape {
   }
 };
 
-// Deletes vertices, one vertex per lane.
+// Each lane sweeps the adjacency of one vertex: it removes the edges to deleted vertices, or all
+// edges if the vertex itself is deleted.
 struct PageSweepKernel : KernelShape {
   PageArguments arguments;
 

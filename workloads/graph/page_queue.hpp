@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A queue of free pages, as in faimGraph: a ring of page numbers, with one counter of tickets for
-// taking and one for returning pages. Pages that have never been used come from a third counter. It
-// serves pages of one size only, which makes it the lower bound for linked pages.
+// taking and one for returning pages. Pages that have never been used come from a third counter.
+// The queue serves pages of one size only, so its cost is the lower bound for linked pages.
 #pragma once
 
 #include <cstdint>
