@@ -81,7 +81,7 @@ Scene::Scene(const simt::DeviceId& device, const kdtree::Tree& tree, const kdtre
   const std::vector empty{kdtree::Node::make_leaf(0, 0)};
   tree_ = {{device, tree.nodes.empty() ? empty : tree.nodes}, {device, sorted_refs(tree)}};
   // The warps of a GPU write nodes and refs in the order in which they finish; depth-first order
-  // makes rays up to 4% faster (docs/performance.md). CPU threads write trees nearly in that order,
+  // makes rays a few percent faster (docs/rays.md). CPU threads write trees nearly in that order,
   // and reordering those has no measurable effect.
   if (device.kind != simt::DeviceKind::cpu)
     order_ms_ = backend(device).order(device, tree_.view(), tree_);

@@ -57,8 +57,9 @@ void move_origin(Mesh& mesh, Vec3d origin);
 // Throws Error{Exit::scene} if the mesh, read from `source`, has no triangle.
 void require_triangles(const Mesh& mesh, const std::string& source);
 
-// Throws Error{Exit::scene} that names the first vertex that is not finite, or the first index out
-// of range, including those of the appearance.
+// Throws Error{Exit::scene} that names the first vertex that is not finite, or the first triangle
+// that refers to a vertex that does not exist, or if the appearance does not fit the mesh: by the
+// sizes of its arrays, or by an index that is out of range.
 void check(const Mesh& mesh, const std::string& source);
 
 // Removes triangles of zero area (equal or collinear corners) and returns their number. Keeps the

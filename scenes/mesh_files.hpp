@@ -35,7 +35,7 @@ std::vector<std::string> find_maps(std::string_view text);
 //   `green`, `blue`).
 // - Faces: `vertex_indices` or `vertex_index` with any types. Polygons are triangulated
 //   (polygon.hpp); a face of fewer than three corners is skipped.
-// - Strips of triangles: such a list of an element `tristrips`.
+// - Strips of triangles: a list `vertex_indices` or `vertex_index` of an element `tristrips`.
 // All else is skipped. Coordinates are read in double precision (Mesh::origin). Lines of the header
 // and of text end in \n, \r\n or \r. Memory use is bounded by the size of the file, not by the
 // counts in its header. Limit: the format has no upward axis; y is assumed.

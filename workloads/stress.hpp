@@ -65,7 +65,8 @@ struct StressJob {
   std::uint32_t seed = 1;  // used by P, mixed, churn and lifetimes
   // P: the probability that a thread makes its call in a launch, times 2^32.
   std::uint32_t chance = 3u << 30;
-  // Allocates_once(): times that both kernels run in one pool; the last is timed.
+  // Tests for which allocates_once() holds: how often both kernels run in one pool; the last run is
+  // timed.
   unsigned rounds = 1;
   bool touch = false;  // fill every block, and check it before it is freed
   // Inspects the pool between kernels instead of timing them; ACD then allocates in one kernel and

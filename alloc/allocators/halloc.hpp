@@ -238,8 +238,8 @@ struct HallocOn {
       if (turn % 16 == 15 && thread.aborted()) return seats;
       thread.pause(turn);
     }
-    // No slab can become a head. Tries empty slabs, then any slab with a block of the class: the
-    // search for an empty slab may find hints to the latter.
+    // No slab can become a head. Tries empty slabs, then any slab with a free block of the class,
+    // to which the search for an empty slab may have added hints.
     HEAPWOOD_ROLLED
     for (const std::uint32_t map : {slabs->empty(), slabs->room(k)}) {
       if (seats.before == BlockPages::none) seats = BlockPages::search(slabs, map, k, start, n);

@@ -24,11 +24,12 @@ namespace heapwood::alloc {
 // Its slots are an array (S), or are spread over pieces that are chunks themselves, found through
 // an array of pointers (VA) or a list (VL).
 //
-//   page_items, chunk_items (P, C)                    the contents of the queue
+//   page_items, chunk_items (P, C)                    the contents of the queue; PageSpill has the
+//                                                     free pages without a slot
 //   static_queue, array_queue, linked_queue           where its slots are (S, VA, VL)
 //   queue_pieces                                      the common part of VA and VL
 //   index_queue, ../bulk/bulk_semaphore               tickets and slots; which thread adds a chunk
-//   chunks, page_spill                                memory; free pages without a slot
+//   chunks                                            memory
 //
 // malloc and free may run in the same kernel.
 //

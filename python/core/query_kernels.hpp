@@ -91,7 +91,7 @@ class NextHitTest : public kdtree::WatertightIntersection {
   const std::uint32_t* ids_;
   HitPosition after_;
   float slack_;
-  // The nearest hit found so far. Mutable, because a traversal has a constant test.
+  // The nearest hit found so far. Mutable, because a traversal takes its test by const reference.
   mutable HitPosition best_{HUGE_VALF, kdtree::no_triangle};
 };
 

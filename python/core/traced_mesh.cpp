@@ -252,8 +252,8 @@ void TracedMesh::build() {
   build_ms_ = run.ms;
   tree_ = workspace_->device_tree();
   if (!has_moved_ && device.kind == simt::DeviceKind::cuda) {
-    // Depth-first order makes rays up to 4% faster (docs/rays.md), but takes longer than a build.
-    // So a mesh that moves is not reordered.
+    // Depth-first order makes rays a few percent faster (docs/rays.md), but takes longer than a
+    // build. So a mesh that moves is not reordered.
     render::backend(device).order(device, tree_, ordered_);
     const Box bounds = tree_.bounds;
     tree_ = ordered_.view();

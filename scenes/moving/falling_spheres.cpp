@@ -127,7 +127,7 @@ void FallingSpheres::push_apart(Neighbours& near) {
     });
     const Vec3 d = at_[i] - bowl_centre;
     const float distance = length(d), inside = bowl - radius_[i];
-    // A sphere that has left the bowl falls to the floor.
+    // A sphere in the bowl stays inside the wall; one that has left the bowl falls to the floor.
     if (at_[i].y < rim && distance > inside && distance < bowl)
       at_[i] = bowl_centre + d * (inside / distance);
     at_[i].y = std::max(at_[i].y, floor_height + radius_[i]);

@@ -318,7 +318,7 @@ class Model : public Exploration<State> {
         s.v[0] += 1;
         return attempt(t);
 
-      // ---- BasicBulkSemaphore::wait(), wait_and_move()
+      // ---- BasicBulkSemaphore::wait(), wait_and_transfer()
       case Step::arrive:
       case Step::take:
         t.before = v;

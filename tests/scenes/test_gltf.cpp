@@ -361,6 +361,10 @@ TEST(Gltf, RefusesDamagedFiles) {
   const std::string mesh = "\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":0}}]}],";
   fails({"no triangle"}, "\"nodes\":[]");
   fails({"nodes[0]", "`mesh` is 4, but there are 1"}, mesh + "\"nodes\":[{\"mesh\":4}]");
+  for (const std::string number : {"-1", "0.5", "1e17"}) {
+    fails({"nodes[0]", "`mesh` is not an integer from 0 to 2^53"},
+          mesh + "\"nodes\":[{\"mesh\":" + number + "}]");
+  }
   fails({"nodes[0]", "its own ancestor"},
         mesh + "\"nodes\":[{\"mesh\":0,\"children\":[1]},{\"children\":[0]}]");
   fails({"nodes[1]", "own ancestor"}, mesh + "\"nodes\":[{\"mesh\":0},{\"children\":[1]}]");

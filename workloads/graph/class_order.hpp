@@ -62,7 +62,7 @@ struct EdgeGroup {
     const std::uint32_t index = first + lower_bound(keys + first, end - first, key);
     return index < end && keys[index] == key ? index : none;
   }
-  // Whether edge i is to be inserted: it is its first occurrence in the batch, no loop, and not
+  // Whether edge i is to be inserted: the first of equal edges in the batch, no loop, and not
   // marked as an edge that the graph has.
   HEAPWOOD_INLINE bool is_new(std::uint32_t i) const {
     return (i == first || keys[i] != keys[i - 1]) && work[i] == 0 &&
@@ -203,7 +203,7 @@ HEAPWOOD_INLINE void copy_entries(Warp& warp, std::uint32_t* to, const std::uint
 }
 
 struct ClassOrder {
-  // Class_of() is below 31; class 31 is for vertices without a block.
+  // The results of class_of() are below 31; class 31 is for vertices without a block.
   static constexpr std::uint32_t classes = 32;
   static constexpr std::uint32_t no_block = classes - 1;
   static constexpr std::uint32_t no_vertex = ~std::uint32_t{0};
