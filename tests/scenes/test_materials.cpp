@@ -260,7 +260,12 @@ TEST(Materials, StayWithTheirTriangles) {
   EXPECT_EQ(mesh.appearance.uv_triangles, (std::vector<Triangle>{{{1, 1, 1}}, {{3, 3, 3}}}));
   check(mesh, "test");
   mesh.appearance.triangle_materials[1] = 4;
-  EXPECT_THROW(check(mesh, "test"), Error);
+  testing::expect_error(Exit::scene, {"test: an index of materials", "is out of range"},
+                        [&] { check(mesh, "test"); });
+  mesh.appearance.triangle_materials.pop_back();
+  testing::expect_error(Exit::scene,
+                        {"test: the number of materials", "is not that of the triangles"},
+                        [&] { check(mesh, "test"); });
 }
 
 TEST(PictureFile, ClaimsAreLimited) {
