@@ -44,8 +44,9 @@ class Arenas {
   // Tickets: arenas of the reserve, and superblocks for claim_superblock_runs, handed out so far.
   // 64 bits, so they never wrap.
   std::uint64_t* run_tickets = nullptr;
-  std::uint32_t* search_tickets = nullptr;  // tickets of the cooperative search for a free arena
-  std::uint32_t* collects = nullptr;        // 1 while a warp collects a run (run_collector.hpp)
+  // Tickets of the cooperative searches for r free arenas side by side, r = 1 to 32.
+  std::uint32_t* search_tickets = nullptr;
+  std::uint32_t* collects = nullptr;  // 1 while a warp collects a run (run_collector.hpp)
   std::uint32_t arenas = 0;
   std::uint32_t superblocks = 0;  // the last one may have fewer arenas
   std::uint32_t shift = 0;        // log2 of an arena's bytes
@@ -372,6 +373,40 @@ class Arenas {
     }
     return false;
   }
+  // For a single lane, which has several exchanges in flight.
+  template <class Value>
+  HEAPWOOD_INLINE bool take_words(const SingleLane&, std::uint32_t* words, std::uint32_t r,
+                                  Value value) const {
+    constexpr std::uint32_t batch = 4;
+    std::uint32_t next = 0, taken = 0;  // all words before `next`, and a mask of those after it
+    bool mine = true;
+    HEAPWOOD_ROLLED
+    for (; mine && next < r; next += mine ? batch : 0) {
+      taken = 0;
+      HEAPWOOD_UNROLLED
+      for (std::uint32_t k = 0; k < batch; ++k) {
+        std::uint32_t expected = 0;
+        if (next + k >= r) continue;
+        // acquire: synchronizes with the frees of the last owners.
+        const bool took =
+            Word(words[next + k])
+                .compare_exchange_strong(expected, value(next + k), simt::acquire, simt::relaxed);
+        taken |= std::uint32_t{took} << k;
+        mine = mine && took;
+      }
+    }
+    if (mine) return true;
+    for (; taken != 0; taken &= taken - 1) {
+      const std::uint32_t i = next + simt::lowest_bit(taken);
+      Word(words[i]).fetch_sub(value(i), simt::relaxed);  // relaxed: nothing was written there
+    }
+    HEAPWOOD_ROLLED
+    while (next > 0) {
+      --next;
+      Word(words[next]).fetch_sub(value(next), simt::relaxed);  // relaxed: as above
+    }
+    return false;
+  }
   // The words of a span: the first is `value`, the others are `body`.
   static HEAPWOOD_INLINE auto span_words(std::uint32_t value) {
     return [value](std::uint32_t i) { return i == 0 ? value : body; };
@@ -442,6 +477,12 @@ class Arenas {
       if (a != none) return a;
     }
     return none;
+  }
+
+  HEAPWOOD_INLINE std::uint32_t search_run(const SingleLane& team, std::uint32_t r,
+                                           std::uint32_t value) const {
+    return cooperative_search(team, search_tickets[r - 1], superblocks,
+                              [&](std::uint32_t s) { return take_run(team, s, r, value); });
   }
 
   // Takes r adjacent arenas that have probably never been used.

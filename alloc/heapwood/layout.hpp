@@ -165,7 +165,7 @@ class Layout {
   // Bytes of the marks of the first superblocks, and of the words that a search reads beyond them.
   static std::size_t mark_bytes(const SharedPages& shared, std::uint32_t superblocks) {
     return ((std::size_t{superblocks} * Arenas::per_superblock << shared.pages.word_shift) +
-            SingleLane::mask_width) *
+            4 * SingleLane::mask_width) *
            sizeof(std::uint32_t);
   }
   // For results of Growth (growth.hpp).

@@ -99,10 +99,19 @@ class PageSearch {
     if (is_span(pages.arenas.superblock(s).load(simt::relaxed))) return 0;  // relaxed: a hint
     std::uint32_t released = 0;
     HEAPWOOD_ROLLED
-    for (std::uint32_t i = 0; i < pages.arenas.arenas_in(s); ++i) {
-      const std::uint32_t a = s * Arenas::per_superblock + i;
-      const PageWord page = pages.page_word(a);
-      if (page.is_page() && page.arena_in_page() == 0) released += release_if_free(pages, a, page);
+    for (std::uint32_t i = 0; i < Arenas::per_superblock; i += SingleLane::mask_width) {
+      const std::uint32_t first = s * Arenas::per_superblock + i;
+      std::uint32_t* const counts = pages.arenas.counts + first;
+      std::uint32_t at = SingleLane().mask([&](std::uint32_t k) {  // relaxed: a hint
+        const PageWord page(Arenas::Word(counts[k]).load(simt::relaxed));
+        return page.is_page() && page.arena_in_page() == 0;
+      });
+      HEAPWOOD_ROLLED
+      for (; at != 0; at &= at - 1) {
+        const std::uint32_t a = first + simt::lowest_bit(at);
+        const PageWord page = pages.page_word(a);
+        if (page.is_page()) released += release_if_free(pages, a, page);
+      }
     }
     return released;
   }
@@ -118,20 +127,21 @@ class PageSearch {
       return pages.arenas.take_arena(a, PageWord(c, 0, 0).bits()) ? OwnedBlocks::page(a, 0)
                                                                   : OwnedBlocks::nothing();
     if (!page.is_page()) return OwnedBlocks::nothing();
-    // Reads all of 8 adjacent words, at constant distances from one address. In tiny pools they
-    // include words of the next arenas.
-    constexpr std::uint32_t width = SingleLane::mask_width;
-    const std::uint32_t step = pages.step(page.block_class());
-    const std::uint32_t mine = pages.words() < width ? (1u << pages.words()) - 1 : ~0u;
+    // Reads 8 words at a time, every fourth one, at constant distances from one address. Blocks
+    // whose size is a multiple of 4 granules have all their marks in a quarter of these looks. In
+    // small pools the words read include some of the next arenas.
+    const std::uint32_t step = pages.step(page.block_class()), words = pages.words();
     HEAPWOOD_ROLLED
-    for (std::uint32_t w = 0; w < pages.words(); w += step < width ? width : step) {
+    for (std::uint32_t w = 0; w < words; w += w % 4 + step < 4 ? step : 32 - w % 4) {
       std::uint32_t* const marks = pages.marks + (std::size_t{a} << pages.word_shift) + w;
-      std::uint32_t marked = mine & SingleLane().mask([&](std::uint32_t k) {
-        return Arenas::Word(marks[k]).load(simt::relaxed) != 0;  // relaxed: a hint
+      std::uint32_t marked = SingleLane().mask([&](std::uint32_t k) {
+        return Arenas::Word(marks[4 * k]).load(simt::relaxed) != 0;  // relaxed: a hint
       });
       HEAPWOOD_ROLLED
       for (; marked != 0; marked &= marked - 1) {
-        const OwnedBlocks blocks = pages.take_word(a, w + simt::lowest_bit(marked), c, true);
+        const std::uint32_t mine = w + 4 * simt::lowest_bit(marked);
+        if (mine >= words) break;
+        const OwnedBlocks blocks = pages.take_word(a, mine, c, true);
         if (blocks.found()) return blocks;
       }
     }

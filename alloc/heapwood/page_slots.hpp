@@ -156,10 +156,11 @@ struct PageSlots {
   static constexpr std::uint32_t slots_per_multiprocessor = 8;
   // Groups of at least this many lanes are spread over the slots of their multiprocessor.
   static constexpr std::uint32_t spread_lanes = 8;
-  // Words of `tickets`: one per class for its searches, one for each other kind of search, and the
-  // number of slots emptied and pages released.
-  static constexpr std::uint32_t arena_tickets = 60, slot_tickets = 61, release_tickets = 62,
-                                 released = 63, ticket_words = 64;
+  // Words of `tickets`: one per class for its searches, one for each other kind of search, the
+  // number of slots emptied and pages released, and one per length of a run of arenas.
+  static constexpr std::uint32_t max_classes = 61, slot_tickets = 61, release_tickets = 62,
+                                 released = 63, arena_tickets = 64,
+                                 ticket_words = arena_tickets + Arenas::per_superblock;
 
   Pages pages;
   std::uint64_t* slots = nullptr;     // [class][slot]: OpenPage, OwnedBlocks

@@ -48,11 +48,11 @@ struct Pages {
   HEAPWOOD_INLINE std::byte* block_at(std::uint32_t a, std::uint32_t w, std::uint32_t bit) const {
     return arenas.address(a, (bit << word_shift) + w);
   }
-  // Pages of at most this many blocks are as small as the class allows, whatever the demand, and
+  // Pages of fewer blocks than this are as small as the class allows, whatever the demand, and
   // only some of the slots have one: most memory that slots hold is in such pages.
   static constexpr std::uint32_t few_blocks = 64;
   HEAPWOOD_INLINE bool has_few_blocks(BlockClass c) const {
-    return blocks_in(c, c.run_shift(arena_shift)) <= few_blocks;
+    return blocks_in(c, c.run_shift(arena_shift)) < few_blocks;
   }
   // Log2 of the arenas of a new page, if `demand` granules are requested at the moment and the slot
   // has taken pages in a row without finding a free block (NewestPage::growth).

@@ -227,7 +227,7 @@ struct SharedPages : PageSlots {
           return OpenPage(found, 0).bits();
         }
       }
-      if (is_last_round || pages.blocks_in(c, found.run()) <= Pages::few_blocks) {
+      if (is_last_round || pages.blocks_in(c, found.run()) < Pages::few_blocks) {
         follow_with(found, c, i, seen);
         pages.mark_blocks(found.arena(), c, total, limit(OpenPage(found, 0)));
         return OpenPage(found, 0).bits();

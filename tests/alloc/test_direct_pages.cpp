@@ -193,7 +193,7 @@ TEST(Pages, TablesOfAnyPoolFit) {
     EXPECT_LT(pages.arenas.arenas, arena::OwnedBlocks::no_arena);
     EXPECT_GT(pages.arenas.arenas, 0u);
     EXPECT_LE(pages.words(), arena::OwnedBlocks::max_words);
-    EXPECT_LE(shared.classes, arena::PageSlots::arena_tickets);
+    EXPECT_LE(shared.classes, arena::PageSlots::max_classes);
     for (std::uint32_t k = 0; k < shared.classes; ++k) {
       const arena::BlockClass c(k);
       EXPECT_EQ(arena::BlockClass::of(c.granules()).index(), k);
