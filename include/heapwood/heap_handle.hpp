@@ -95,22 +95,22 @@ class basic_heap_handle : public handle_operations<basic_heap_handle<A>> {
   // Not inlined, because it would cost the caller registers.
   static HEAPWOOD_OUTLINE void count_refusal_slow(detail::HeapState* state, std::size_t bytes,
                                                   std::size_t max_request) {
-    std::uint64_t detail::HeapState::*const kind =
-        bytes > max_request ? &detail::HeapState::too_large : &detail::HeapState::full;
-    const simt::atomic_ref<std::uint64_t> count(state->*kind), first(state->first_refused);
+    const bool is_full = bytes <= max_request;
+    const simt::atomic_ref<std::uint64_t> count(is_full ? state->full : state->too_large),
+        first(state->first_refused);
     std::uint64_t none = 0, seen = count.fetch_add(1, simt::relaxed) + 1;
     // relaxed: read when no kernel runs. Only the first request of a kind can be the first of all.
     if (seen == 1)
       first.compare_exchange_strong(none, bytes == 0 ? 1 : bytes, simt::relaxed, simt::relaxed);
-    if (state->on_host == nullptr) return;
-    // Stores, because a GPU has no atomic additions to host memory. Stores of two threads may
-    // arrive in the wrong order; the thread with the higher number then stores again.
+    detail::HeapState* const copy = state->on_host;
+    if (copy == nullptr) return;
+    // Stores, because a GPU has no atomic additions to host memory. A thread whose store may have
+    // overtaken that of a higher number stores again.
     using OnHost = simt::system_atomic_ref<std::uint64_t>;
-    if (seen == 1)
-      OnHost(state->on_host->first_refused).store(first.load(simt::relaxed), simt::relaxed);
+    if (seen == 1) OnHost(copy->first_refused).store(first.load(simt::relaxed), simt::relaxed);
     HEAPWOOD_ROLLED
     for (unsigned turn = 0; turn < 2; ++turn) {
-      OnHost(state->on_host->*kind).store(seen, simt::relaxed);
+      OnHost(is_full ? copy->full : copy->too_large).store(seen, simt::relaxed);
       const std::uint64_t now = count.load(simt::relaxed);
       if (now == seen) break;
       seen = now;
