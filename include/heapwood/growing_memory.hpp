@@ -40,10 +40,10 @@ class GrowingMemory {
   // Maps the initial memory. The pool begins after `state_bytes` bytes.
   GrowingMemory(const simt::StreamDevice& device, heap_size size, std::size_t state_bytes)
       : chunk_(std::clamp(simt::bit_floor(size.max / 1024), smallest_chunk, largest_chunk)),
-        range_(device.index, whole_chunks(size.max, state_bytes)),
+        range_(device.index, whole_chunks(size, state_bytes)),
         is_mapped_(range_.bytes() / chunk_),
         pool_{range_.base() + state_bytes, range_.bytes() - state_bytes},
-        initial_(std::clamp<std::size_t>(size.initial, 1, size.max)),
+        initial_(std::max<std::size_t>(size.initial, 1)),
         growth_(A::growth(pool_, initial_)) {
     if (!map_for(growth_.superblocks()))
       throw Error(Exit::failed, "heapwood: cannot map " + std::to_string(initial_) + " bytes");
@@ -63,8 +63,8 @@ class GrowingMemory {
   // initial one.
   void restore(const simt::StreamDevice& device) { growth_.restore(device); }
   // Makes room for blocks of `bytes` bytes in all; adds at least a quarter of the present memory if
-  // any is missing. Returns false if the largest size or the end of the device's memory is reached;
-  // memory that could be mapped has then been added.
+  // any is missing. Returns false if that exceeds the largest size, up to which memory has then
+  // been added, or the device's memory, of which none has been added then.
   bool make_room(std::size_t bytes, const simt::StreamDevice& device) {
     const std::size_t free = growth_.free_bytes(device), present = growth_.bytes();
     const std::size_t wanted_free = bytes + std::min(bytes, growth_.bytes_in_slots());
@@ -78,6 +78,7 @@ class GrowingMemory {
       growth_.add_up_to(superblocks, device);
       return fits;
     }
+    unmap_unused();
     return false;
   }
   // Returns the memory after the last block in use, except the initial memory. The tables of marks,
@@ -85,6 +86,15 @@ class GrowingMemory {
   void shrink(const simt::StreamDevice& device) {
     growth_.remove_unused(device);
     device.synchronize_device();
+    unmap_unused();
+  }
+
+ private:
+  static constexpr std::size_t smallest_chunk = std::size_t{2} << 20,
+                               largest_chunk = std::size_t{64} << 20;
+
+  // Unmaps the memory behind the last superblock.
+  void unmap_unused() {
     const auto extent = growth_.extent(growth_.superblocks());
     for (std::size_t i = (extent.blocks_end + offset() + chunk_ - 1) / chunk_;
          i < is_mapped_.size(); ++i) {
@@ -94,13 +104,13 @@ class GrowingMemory {
     }
   }
 
- private:
-  static constexpr std::size_t smallest_chunk = std::size_t{2} << 20,
-                               largest_chunk = std::size_t{64} << 20;
-
-  std::size_t whole_chunks(std::size_t bytes, std::size_t state_bytes) const {
-    const std::size_t sum = bytes + state_bytes + chunk_ - 1;
-    if (sum < bytes) throw Error(Exit::usage, "heapwood: a heap's largest size is too large");
+  std::size_t whole_chunks(heap_size size, std::size_t state_bytes) const {
+    const std::size_t sum = size.max + state_bytes + chunk_ - 1;
+    if (size.initial > size.max) {
+      throw Error(Exit::usage, "heapwood: a heap of " + std::to_string(size.initial) +
+                                   " bytes at first, but of at most " + std::to_string(size.max));
+    }
+    if (sum < size.max) throw Error(Exit::usage, "heapwood: a heap's largest size is too large");
     return sum / chunk_ * chunk_;
   }
   std::size_t offset() const { return static_cast<std::size_t>(pool_.base - range_.base()); }

@@ -2,10 +2,13 @@
 // A heap that grows, on CPU threads: addresses are reserved, and an access to one without memory
 // ends the program, as on a GPU.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <cstring>
+#include <fstream>
 #include <heapwood/heap.hpp>
-#include <numeric>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -117,6 +120,28 @@ TEST(GrowingHeap, ResetKeepsItsMemory) {
   EXPECT_LT(heap.stats().bytes, 10 * mib);
 }
 
+TEST(GrowingHeap, KeepsNoMemoryThatDidNotSuffice) {
+  heap heap(heap_size{4 * mib, 512 * mib});
+  std::size_t data_kib = 0;
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;)
+    if (word == "VmData:") status >> data_kib;
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_DATA, &before), 0);
+  rlimit little = before;
+  little.rlim_cur = data_kib * 1024 + 100 * mib;
+  ASSERT_EQ(setrlimit(RLIMIT_DATA, &little), 0);
+  const bool fits = heap.make_room(300 * mib);
+  // What was mapped before the limit was reached would leave less than this.
+  void* const other =
+      mmap(nullptr, 60 * mib, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_EQ(setrlimit(RLIMIT_DATA, &before), 0);
+  EXPECT_FALSE(fits);
+  ASSERT_NE(other, MAP_FAILED);
+  munmap(other, 60 * mib);
+  EXPECT_TRUE(heap.make_room(300 * mib));
+}
+
 TEST(GrowingHeap, MovesAndOddSizes) {
   heap first(heap_size{0, 3 * mib});
   EXPECT_NE(first.handle().malloc(10), nullptr);
@@ -125,6 +150,8 @@ TEST(GrowingHeap, MovesAndOddSizes) {
   EXPECT_TRUE(second.make_room(mib));
   heap all(heap_size{10 * mib, 10 * mib});
   EXPECT_GT(fill(all.handle(), 500).size() * 500, 8 * mib);
+  EXPECT_THROW(heap(heap_size{2, 1}), Error);
+  EXPECT_NE(heap(heap_size{0, 0}).handle().malloc(10), nullptr);  // rounded up
   EXPECT_THROW(heap(heap_size{1, ~std::size_t{0}}), Error);
   EXPECT_THROW(heap(heap_size{1, ~std::size_t{0} / 2}), Error);
   heap fixed(mib);
