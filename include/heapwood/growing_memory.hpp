@@ -76,6 +76,7 @@ class GrowingMemory {
       const std::uint32_t superblocks = growth_.superblocks_for(wanted);
       if (!map_for(superblocks)) continue;
       growth_.add_up_to(superblocks, device);
+      device.synchronize();  // the next kernel may be in another stream
       return fits;
     }
     unmap_unused();
