@@ -83,9 +83,7 @@ std::vector<Table> tables_of(const BenchJob& job, const std::vector<Result>& all
       tables.push_back(std::move(table));
     }
   }
-  const std::vector<Result> results = in_pool(all, job.settings.pool.text);
-  tables.push_back(kernel_table(results));
-  tables.push_back(builder_table(results));
+  tables.push_back(kernel_table(in_pool(all, job.settings.pool.text)));
   return tables;
 }
 
@@ -107,16 +105,9 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
   // A shard has whole scenes, because the allocators of a scene are interleaved and share the pool.
   job.scenes = shard_of(options.scenes, measuring.shard());
   job.allocators = find_allocators(options.measuring.allocators);
-  if (options.settings.builder == Builder::per_level) {
-    job.allocators.clear();
-    if (options.measuring.allocators != "all")
-      note("--allocators does not apply to --builder per-level; ignored");
-  }
   job.settings = options.settings;
   if (options.pools.size() > 1) job.pools = options.pools;
   job.device = measuring.start();
-  if (job.settings.builder != Builder::single)
-    host_alloc::find_host_allocator(job.settings.host_allocator, job.device.id);
   // All allocators have one pool size: AtomicMalloc's, plus what allocators cache per warp
   // (pool_needs()).
   job.pool_probe = registry::find("atomic");
@@ -155,24 +146,18 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
 void add_bench(Program& program, Invocation& invocation) {
   auto options = std::make_shared<BenchOptions>();
   MeasuringOptions& measuring = options->measuring;
-  options->settings.builder = Builder::both;
-  CommandOptions command(program, "bench", "build times with every allocator, and of both builders",
-                         bench_examples);
+  CommandOptions command(program, "bench", "build times with every allocator", bench_examples);
   command.texts("scene", options->scenes, "scene names or file paths (heapwood list scenes)",
                 "SCENE");
   add_allocators(command, measuring.allocators);
   add_report(command, measuring, "result");
   add_resume(command, measuring);
-  add_builder_option(command, options->settings, true);
   add_build_options(command, options->settings, true, &options->pools);
   add_shard_and_device(command, measuring);
   command.when_chosen([options, &invocation] {
     for (const std::string& scene : options->scenes) invocation.files.reads_scene(scene);
     invocation.files.writes(options->measuring.json);
-    invocation.action = [options, &invocation] {
-      options->settings.host_allocator = level_allocator(invocation.host);
-      return bench(*options, invocation.argv);
-    };
+    invocation.action = [options, &invocation] { return bench(*options, invocation.argv); };
   });
 }
 

@@ -25,7 +25,6 @@ constexpr const char* build_examples = R"(Examples:
   heapwood build atrium
   heapwood build statue:1m --allocator cmalloc --device cuda:0
   heapwood build model.obj --refs ids --pool 20x --strict
-  heapwood build atrium --builder per-level --host-allocator segfit
   heapwood build pipes --validate --json pipes.json
   heapwood build atrium --allocator heapwood --profile atrium.json
   heapwood build atrium --record-trace atrium.trace    for 'heapwood replay')";
@@ -52,10 +51,9 @@ auto with_scene(const BuildCommand& command, const Allocator& entry, const simt:
 
 Exit profile(const BuildCommand& command, const std::vector<std::string>& argv) {
   const Allocator& entry = find_builder(command.allocator);
-  check_profile(command.settings);
-  OutputFile file(command.profile);
   const simt::DeviceInfo device = choose_measured_device(command.device);
   check_profile(command.settings, entry, device);
+  OutputFile file(command.profile);
   const ProfiledBuild built =
       with_scene(command, entry, device, 4, [&](PreparedScene& scene, auto& announce) {
         return profile_build(scene, entry, command.settings, announce);
@@ -72,8 +70,6 @@ Exit profile(const BuildCommand& command, const std::vector<std::string>& argv) 
 
 Exit record(const BuildCommand& command) {
   const Allocator& entry = find_builder(command.allocator);
-  if (command.settings.builder != Builder::single)
-    throw Error(Exit::usage, "build: --record-trace needs --builder single");
   if (entry.traits->frees != alloc::Frees::individually) {
     throw_error(Exit::usage,
                 "build: {} does not free, so a trace has no frees; record "
@@ -99,16 +95,10 @@ Exit record(const BuildCommand& command) {
 Exit build(const BuildCommand& command, const std::vector<std::string>& argv) {
   BenchJob job;
   job.scenes = {command.scene};
-  if (command.settings.builder == Builder::single)
-    job.allocators = {&find_builder(command.allocator)};
-  else
-    find_allocator(command.allocator);  // not used, but its id is checked
+  job.allocators = {&find_builder(command.allocator)};
   job.settings = command.settings;
   const std::unique_ptr<OutputFile> file = open_output(command.json);
   job.device = choose_measured_device(command.device);
-  if (job.settings.builder != Builder::single)
-    host_alloc::find_host_allocator(job.settings.host_allocator, job.device.id);
-
   BenchResult bench;
   std::vector<std::string> violations;
   {
@@ -165,7 +155,6 @@ void add_build(Program& program, Invocation& invocation) {
                          build_examples);
   command.text("scene", options->scene, "scene name or file path (heapwood list scenes)", "SCENE");
   add_allocator(command, options->allocator);
-  add_builder_option(command, options->settings, false);
   add_build_options(command, options->settings, true);
   add_measured_device(command, options->device);
   command.flag("--strict", options->strict, "exit with 5 if the pool is exhausted");
@@ -174,7 +163,7 @@ void add_build(Program& program, Invocation& invocation) {
   command.text(
       "--profile", options->profile,
       "write the time of each phase and of the allocator\ninstead (docs/measuring.md); for "
-      "heapwood and atomic,\nclipped refs, single kernel",
+      "heapwood and atomic,\nclipped refs",
       "FILE");
   command.text("--record-trace", options->trace,
                "write the requests of an untimed build to a file for\n'heapwood replay' "
@@ -191,7 +180,6 @@ void add_build(Program& program, Invocation& invocation) {
       invocation.files.writes(path);
     invocation.action = [options, &invocation] {
       require_scene("build", options->scene);
-      options->settings.host_allocator = level_allocator(invocation.host);
       if (!options->trace.empty()) return record(*options);
       return options->profile.empty() ? build(*options, invocation.argv)
                                       : profile(*options, invocation.argv);

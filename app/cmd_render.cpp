@@ -172,16 +172,13 @@ Exit render_picture(const RenderCommand& command, CommandFiles files) {
   std::optional<OutputFile> file(std::in_place,
                                  path ? picture_path(command.output, 0) : command.output);
   const simt::DeviceInfo device = choose_device(command.device, CpuNote::when_work_starts);
-  const bool per_level = command.settings.builder == Builder::per_level;
-  if (per_level) host_alloc::find_host_allocator(command.settings.host_allocator, device.id);
   Progress progress;
   progress.update(0, 1, command.scene + ": loading");
   const bool clay = command.material == "clay";
   PreparedScene scene(command.scene, device, command.settings, pool_needs({&entry}),
                       clay ? scenes::Content::geometry : scenes::Content::materials);
   progress.update(0, 1, scene.name() + ": building");
-  const kdtree::BuildRun build =
-      per_level ? kdtree::BuildRun{.ms = scene.build_per_level().ms} : scene.build_growing(entry);
+  const kdtree::BuildRun build = scene.build_growing(entry);
   const kdtree::Tree tree = scene.tree();
 
   if (build.incomplete) {
@@ -244,9 +241,7 @@ Exit render_picture(const RenderCommand& command, CommandFiles files) {
 
   fmt::print("{}: {} triangle{}\n{}\n\n", scene.name(), count_text(scene.triangles()),
              scene.triangles() == 1 ? "" : "s", device_text(device));
-  fmt::print("  build    {:>10} ms   {}, {} refs{}\n", figure_text(build.ms),
-             per_level ? "per level, " + host_label(command.settings.host_allocator)
-                       : std::string(entry.traits->label),
+  fmt::print("  build    {:>10} ms   {}, {} refs{}\n", figure_text(build.ms), entry.traits->label,
              kdtree::name(command.settings.refs), build.incomplete ? ", INCOMPLETE" : "");
   fmt::print("  render   {:>10} ms   {}, {}x{}, {} sample{} per pixel\n",
              figure_text(1e3 * seconds), render::name(job.mode), job.width, job.height, job.spp,
@@ -285,7 +280,6 @@ void add_render(Program& program, Invocation& invocation) {
   command.number("--seed", options->seed, "seed of the samples", {0, UINT32_MAX});
   add_watertight_option(command, options->watertight);
   add_allocator(command, options->allocator);
-  add_builder_option(command, options->settings, false);
   add_build_options(command, options->settings, false);
   add_device_options(command, options->device);
   command.when_chosen([options, command, &invocation] {
@@ -296,7 +290,6 @@ void add_render(Program& program, Invocation& invocation) {
       invocation.files.reads(path);
     if (options->path.empty()) invocation.files.writes_picture(options->output);
     invocation.action = [options, &invocation] {
-      options->settings.host_allocator = level_allocator(invocation.host);
       return render_picture(*options, invocation.files);
     };
   });

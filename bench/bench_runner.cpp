@@ -29,8 +29,7 @@ void note_run(Result& result, const kdtree::BuildRun& run) {
   result.refused_bytes = run.failed_bytes;
 }
 
-// Measures one scene in one pool; failures become results. A candidate whose `entry` is nullptr is
-// the per-level builder.
+// Measures one scene in one pool; failures become results.
 class SceneBench : public RowBench {
  public:
   // all: the scene's results including reused ones; their trees are compared. step is called before
@@ -72,14 +71,13 @@ class SceneBench : public RowBench {
   };
 
   Result& result(std::size_t i) const { return static_cast<Result&>(*candidates_[i].row); }
-  const Allocator* entry(std::size_t i) const { return candidates_[i].entry; }
+  const Allocator& entry(std::size_t i) const { return *candidates_[i].entry; }
 
   std::string step_name(std::size_t i) const override {
-    return fmt::format("{}: {}{}", scene_.name(), entry(i) ? "" : "per level, ", result(i).label);
+    return fmt::format("{}: {}", scene_.name(), result(i).label);
   }
 
   void choose_pool(std::optional<std::uint64_t> kept_bytes) {
-    if (std::ranges::none_of(candidates_, &Candidate::entry)) return;
     if (kept_bytes) return scene_.set_pool(*kept_bytes);
     if (job_.settings.pool.kind == PoolSize::Kind::live_multiple) {
       if (scene_.live_bytes()) return;
@@ -117,65 +115,43 @@ class SceneBench : public RowBench {
   // live memory come last, when the size is known.
   void warm_up_in_order() {
     for (const bool keeps : {true, false})
-      warm_up_all([&](std::size_t i) {
-        return (!entry(i) || entry(i)->traits->keeps_live_memory) == keeps;
-      });
+      warm_up_all([&](std::size_t i) { return entry(i).traits->keeps_live_memory == keeps; });
     if (stopped()) return;
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
-      if (entry(i) && scene_.has_sized_pool()) result(i).pool_bytes = scene_.pool_bytes();
+      if (scene_.has_sized_pool()) result(i).pool_bytes = scene_.pool_bytes();
     }
     compare_trees();
   }
 
   std::optional<double> warm_up(std::size_t i) override {
+    const Allocator& entry = this->entry(i);
     Result& result = this->result(i);
-    double ms = 0;  // 0 for a per-level build, which does not count towards the budget
-    if (!entry(i)) {
-      build_per_level(i, false);
-    } else {
-      if (const std::string reason = reason_to_skip(*entry(i)); !reason.empty()) {
-        skip(i, reason);
-        return 0;
-      }
-      scene_.size_live_pool(*entry(i));
-      result.pool_bytes = scene_.pool_bytes();
-      const bool grow = growing_ && entry(i)->traits->keeps_live_memory;
-      const kdtree::BuildRun build =
-          grow ? scene_.build_growing(*entry(i)) : scene_.build(*entry(i));
-      note_run(result, build);
-      warm_ups_[i] = {build.ms, build.reset_ms};
-      ms = build.ms;
-      result.workspace_bytes = scene_.workspace().overhead_bytes();
-      if (job_.device.id.kind == simt::DeviceKind::cuda) {
-        const registry::CompiledAllocator& compiled = compiled_for(*entry(i), job_.device);
-        result.kernel = compiled.kernel_use(job_.device.id, job_.settings.refs);
-        result.calls = compiled.call_use(job_.device.id, false, alloc::LargeBackend::buddy);
-      }
+    if (const std::string reason = reason_to_skip(entry); !reason.empty()) {
+      skip(i, reason);
+      return 0;
+    }
+    scene_.size_live_pool(entry);
+    result.pool_bytes = scene_.pool_bytes();
+    const bool grow = growing_ && entry.traits->keeps_live_memory;
+    const kdtree::BuildRun build = grow ? scene_.build_growing(entry) : scene_.build(entry);
+    note_run(result, build);
+    warm_ups_[i] = {build.ms, build.reset_ms};
+    result.workspace_bytes = scene_.workspace().overhead_bytes();
+    if (job_.device.id.kind == simt::DeviceKind::cuda) {
+      const registry::CompiledAllocator& compiled = compiled_for(entry, job_.device);
+      result.kernel = compiled.kernel_use(job_.device.id, job_.settings.refs);
+      result.calls = compiled.call_use(job_.device.id, false, alloc::LargeBackend::buddy);
     }
     result.tree = scene_.tree_stats();
     if (result.status != Status::incomplete) result.status = Status::ok;
     if (events_.tree_built) events_.tree_built(scene_, result);
-    return ms;
-  }
-
-  double build_per_level(std::size_t i, bool timed) {
-    Result& result = this->result(i);
-    const kdtree::LevelRun run = scene_.build_per_level();
-    if (!result.levels) result.levels.emplace();
-    result.levels->run = run;
-    result.levels->mapped_bytes = scene_.host_statistics().peak_mapped_bytes;
-    if (timed) {
-      result.runs_ms.push_back(run.ms);
-      result.levels->allocation_ms.push_back(run.allocation_ms);
-    }
-    return run.ms;
+    return build.ms;
   }
 
   std::optional<double> run(std::size_t i) override {
-    if (!entry(i)) return build_per_level(i, true);
     Result& result = this->result(i);
     const kdtree::BuildRun build =
-        growing_ ? scene_.build_growing(*entry(i)) : scene_.build(*entry(i));
+        growing_ ? scene_.build_growing(entry(i)) : scene_.build(entry(i));
     // The run has enlarged the pool, so measure() discards it.
     if (scene_.pool_bytes() != result.pool_bytes) return 0;
     note_run(result, build);
@@ -186,26 +162,25 @@ class SceneBench : public RowBench {
 
   void keep_warm_up(std::size_t i) override {
     result(i).runs_ms.push_back(warm_ups_[i].ms);
-    if (entry(i)) result(i).reset_ms.push_back(warm_ups_[i].reset_ms);
+    result(i).reset_ms.push_back(warm_ups_[i].reset_ms);
   }
 
   void discard_runs(std::size_t i) {
     Result& result = this->result(i);
     result.runs_ms.clear();
     result.reset_ms.clear();
-    if (result.levels) result.levels->allocation_ms.clear();
-    if (entry(i)) result.pool_bytes = scene_.pool_bytes();
+    result.pool_bytes = scene_.pool_bytes();
   }
 
   void instrument() {
     for (std::size_t i = 0; i < candidates_.size() && !stopped(); ++i) {
       Result& result = this->result(i);
       step_(fmt::format("{}: {}, requests and fragmentation", scene_.name(), result.label));
-      if (!candidates_[i].running || !entry(i)) continue;
+      if (!candidates_[i].running) continue;
       guarded(i, [&] {
-        const kdtree::InstrumentedRun run = scene_.build_instrumented(*entry(i));
+        const kdtree::InstrumentedRun run = scene_.build_instrumented(entry(i));
         result.requests = run.requests;
-        if (entry(i)->traits->in_pool) result.at_end = run.at_end;
+        if (entry(i).traits->in_pool) result.at_end = run.at_end;
       });
       if (!job_.instrument_all && result.requests && result.status == Status::ok) break;
     }
@@ -278,50 +253,33 @@ class SceneBench : public RowBench {
   bool growing_ = false;           // whether the pool grows when a build lacks memory
 };
 
-// In this file an entry of nullptr stands for the per-level builder.
 Result blank_result(const BenchJob& job, const std::string& source, const std::string& digest,
-                    const Allocator* entry) {
+                    const Allocator& entry) {
   Result result;
   result.source = source;
   result.digest = digest;
   result.scene = source;
-  if (entry) {
-    result.set_allocator(*entry->traits);
-  } else {
-    result.builder = Builder::per_level;
-    result.allocator = job.settings.host_allocator;
-    result.label = host_label(job.settings.host_allocator);
-  }
+  result.set_allocator(*entry.traits);
   result.settings = job.settings;
-  if (entry) result.settings.allocator = entry->options_over(job.settings.allocator);
+  result.settings.allocator = entry.options_over(job.settings.allocator);
   result.reason = interrupted_reason;
   return result;
 }
 
-const Result* find_kept(const BenchJob& job, const std::string& source, const Allocator* entry) {
-  const std::string allocator = entry ? entry->traits->id : job.settings.host_allocator;
+const Result* find_kept(const BenchJob& job, const std::string& source, const Allocator& entry) {
   for (const Result& result : job.kept) {
-    if (result.source == source && result.per_level() == !entry && result.allocator == allocator &&
-        (!entry || result.settings.pool.text == job.settings.pool.text))
+    if (result.source == source && result.allocator == entry.traits->id &&
+        result.settings.pool == job.settings.pool)
       return &result;
   }
   return nullptr;
 }
 
-// The part of a job in one pool: its allocators and, in the first pool, the per-level builder.
-struct PoolJob {
-  BenchJob job;
-  Allocators candidates;
-};
-
-std::vector<PoolJob> jobs_of_pools(const BenchJob& job) {
-  std::vector<PoolJob> jobs;
-  for (const PoolSize& pool : job.pools.empty() ? std::vector{job.settings.pool} : job.pools) {
-    PoolJob& one = jobs.emplace_back(PoolJob{job, job.allocators});
-    one.job.settings.pool = pool;
-    if (job.settings.builder != Builder::single && jobs.size() == 1)
-      one.candidates.push_back(nullptr);
-  }
+// The parts of a job, one per pool.
+std::vector<BenchJob> jobs_of_pools(const BenchJob& job) {
+  std::vector<BenchJob> jobs;
+  for (const PoolSize& pool : job.pools.empty() ? std::vector{job.settings.pool} : job.pools)
+    jobs.emplace_back(job).settings.pool = pool;
   return jobs;
 }
 
@@ -342,7 +300,6 @@ const Allocator& find_builder(const std::string& id) {
 void compute_slowdowns(std::vector<Result*>& scene) {
   const Result* reference = nullptr;
   for (const Result* result : scene) {
-    if (result->per_level()) continue;
     if (result->status != Status::ok || !result->median_ms() || *result->median_ms() <= 0) continue;
     if (result->allocator == "atomic") {
       reference = result;
@@ -361,13 +318,13 @@ void compute_slowdowns(std::vector<Result*>& scene) {
 
 BenchResult run_bench(const BenchJob& whole, const BenchEvents& events) {
   BenchResult bench;
-  const std::vector<PoolJob> jobs = jobs_of_pools(whole);
+  const std::vector<BenchJob> jobs = jobs_of_pools(whole);
   const std::size_t steps_of_one = static_cast<std::size_t>(whole.settings.runs) + 2;
   std::size_t total = 0, done = 0;
   for (const std::string& source : whole.scenes) {
-    for (const PoolJob& one : jobs) {
-      for (const Allocator* entry : one.candidates)
-        total += find_kept(one.job, source, entry) ? 0 : steps_of_one;
+    for (const BenchJob& job : jobs) {
+      for (const Allocator* entry : job.allocators)
+        total += find_kept(job, source, *entry) ? 0 : steps_of_one;
     }
   }
   const auto announce = [&](const std::string& what) {
@@ -379,22 +336,22 @@ BenchResult run_bench(const BenchJob& whole, const BenchEvents& events) {
   for (const std::string& source : whole.scenes) {
     const std::string digest = scenes::digest(source);
     std::optional<PreparedScene> scene;
-    for (const auto& [job, candidates] : jobs) {
+    for (const BenchJob& job : jobs) {
       const std::size_t first = bench.results.size();
-      for (const Allocator* entry : candidates) {
-        const Result* kept = find_kept(job, source, entry);
-        bench.results.push_back(kept ? *kept : blank_result(job, source, digest, entry));
+      for (const Allocator* entry : job.allocators) {
+        const Result* kept = find_kept(job, source, *entry);
+        bench.results.push_back(kept ? *kept : blank_result(job, source, digest, *entry));
       }
       std::vector<RowBench::Candidate> unmeasured;
       std::vector<Result*> scene_results;
       std::optional<std::uint64_t> kept_pool;
-      for (std::size_t i = 0; i < candidates.size(); ++i) {
+      for (std::size_t i = 0; i < job.allocators.size(); ++i) {
         Result& result = bench.results[first + i];
         scene_results.push_back(&result);
-        if (!find_kept(job, source, candidates[i]))
-          unmeasured.push_back({candidates[i], &result});
-        else if (candidates[i])
+        if (find_kept(job, source, *job.allocators[i]))
           kept_pool = result.pool_bytes;
+        else
+          unmeasured.push_back({job.allocators[i], &result});
       }
       if (simt::interrupted()) bench.interrupted = true;
       if (!unmeasured.empty() && !bench.interrupted) {

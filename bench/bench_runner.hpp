@@ -22,10 +22,9 @@ class PreparedScene;
 
 struct BenchJob {
   std::vector<std::string> scenes;
-  Allocators allocators;   // used with the single-kernel builder
+  Allocators allocators;
   BuildSettings settings;  // used by all builds
   // Sizes of the pool, in each of which every scene is measured; empty: only that of the settings.
-  // The per-level builder has no pool and is measured with the first.
   std::vector<PoolSize> pools{};
   simt::DeviceInfo device;
   // The allocator that determines the size of an automatic pool; nullptr: it suffices for each.
@@ -39,8 +38,7 @@ struct BenchJob {
 };
 
 struct BenchResult {
-  // By scene and pool: the allocators in order, then the per-level builder.
-  std::vector<Result> results;
+  std::vector<Result> results;  // by scene, pool and allocator
   bool interrupted = false;
   std::optional<Error> scene_error;  // a scene that could not be read, which ends the benchmark
 };

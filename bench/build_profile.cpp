@@ -91,16 +91,10 @@ bool can_profile(const Allocator& entry, const simt::DeviceInfo& device) {
   return compiled && compiled->build_profiled;
 }
 
-void check_profile(const BuildSettings& settings) {
-  if (settings.builder != Builder::single)
-    throw Error(Exit::usage, "--profile needs --builder single");
-  if (settings.refs != kdtree::RefKind::clipped)
-    throw Error(Exit::usage, "--profile needs --refs clipped");
-}
-
 void check_profile(const BuildSettings& settings, const Allocator& entry,
                    const simt::DeviceInfo& device) {
-  check_profile(settings);
+  if (settings.refs != kdtree::RefKind::clipped)
+    throw Error(Exit::usage, "--profile needs --refs clipped");
   if (!can_profile(entry, device))
     throw_error(Exit::usage,
                 "--profile: {} has no kernel with a probe: use heapwood or atomic, "

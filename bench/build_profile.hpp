@@ -31,9 +31,8 @@ struct ProfiledBuild {
 
 // Whether a kernel with the probe is compiled for the allocator on this device.
 bool can_profile(const Allocator& entry, const simt::DeviceInfo& device);
-// Throws Error{Exit::usage} if builds with these settings cannot be profiled.
-void check_profile(const BuildSettings& settings);
-// Throws it also if no kernel with the probe is compiled for the allocator.
+// Throws Error{Exit::usage} if builds with these settings cannot be profiled, or if no kernel with
+// the probe is compiled for the allocator.
 void check_profile(const BuildSettings& settings, const Allocator& entry,
                    const simt::DeviceInfo& device);
 // The scene's pool must be large enough for the allocator. `announce` is called before each step.

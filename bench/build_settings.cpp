@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "bench/program/messages.hpp"
-#include "host_alloc/host_allocator.hpp"
 #include "scenes/file.hpp"
 
 namespace heapwood::bench {
@@ -23,17 +22,6 @@ std::optional<double> number(std::string_view text) {
 void throw_unexpected(const std::string& what, const std::string& text,
                       const std::string& expected) {
   throw_error(Exit::usage, "{} '{}': expected {}", what, text, expected);
-}
-
-const char* name(Builder builder) {
-  return builder == Builder::per_level ? "per-level" : "single-kernel";
-}
-
-std::string host_label(const std::string& id) {
-  for (const host_alloc::HostAllocatorInfo& info : host_alloc::host_allocators()) {
-    if (id == info.id) return info.label;
-  }
-  return id;
 }
 
 std::vector<std::string> split(const std::string& text, char separator) {
@@ -148,14 +136,6 @@ const kdtree::CostPreset& parse_prefer(const std::string& text) {
     if (text == preset.name) return preset;
   }
   throw_unexpected("--prefer", text, "balanced, build or trace");
-}
-
-Builder parse_builder(const std::string& text, bool with_both) {
-  if (text == "single") return Builder::single;
-  if (text == "per-level") return Builder::per_level;
-  if (with_both && text == "both") return Builder::both;
-  throw_unexpected("--builder", text,
-                   with_both ? "single, per-level or both" : "single or per-level");
 }
 
 std::string device_text(const simt::DeviceInfo& device) {

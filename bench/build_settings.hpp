@@ -30,10 +30,6 @@ struct PoolSize {
   bool operator==(const PoolSize& other) const { return text == other.text; }
 };
 
-// single: one kernel with a device allocator. per_level: many kernels with a host allocator.
-enum class Builder { single, per_level, both };
-const char* name(Builder builder);  // as in JSON: "single-kernel", "per-level"
-
 // All parameters of a build besides scene, allocator and device.
 struct BuildSettings {
   kdtree::RefKind refs = kdtree::RefKind::clipped;
@@ -43,9 +39,7 @@ struct BuildSettings {
   int runs = 5;
   bool keep_degenerate = false;
   double timeout = 60;  // seconds for one build with its restarts; in trace, also for a launch
-  Builder builder = Builder::single;
-  std::string host_allocator = "tlsf";  // used by the per-level builder (host_memory.hpp)
-  alloc::AllocatorOptions allocator;    // settings of single allocators (AllocatorSetting)
+  alloc::AllocatorOptions allocator;  // settings of single allocators (AllocatorSetting)
 };
 
 struct ImageSize {
@@ -68,8 +62,6 @@ ImageSize parse_image_size(const std::string& text);              // "1920x1080"
 unsigned parse_axis(const std::string& text);                     // "x", "y", "z"
 kdtree::RefKind parse_refs(const std::string& text);              // "clipped", "ids", "boxes"
 const kdtree::CostPreset& parse_prefer(const std::string& text);  // "balanced", "build", "trace"
-std::string host_label(const std::string& id);                    // of a host allocator, in tables
-Builder parse_builder(const std::string& text, bool with_both);   // "single", "per-level", "both"
 std::vector<std::string> split(const std::string& text, char separator);
 // Parses a list separated by commas; each value is returned once.
 template <class Parse>

@@ -18,11 +18,9 @@ struct Source {
   std::string path, digest;
 };
 
-// Whether the job makes this measurement's builder and allocator; adds the allocator's settings.
+// Whether the job measures this allocator; adds the allocator's settings.
 bool measures(const BenchJob& job, const Json& result, std::vector<BuildSettings>& settings) {
   const std::string allocator = text_at(result, "allocator");
-  if (text_at(result, "builder") == name(Builder::per_level))
-    return job.settings.builder != Builder::single && allocator == job.settings.host_allocator;
   const auto entry = std::ranges::find_if(
       job.allocators, [&](const auto* one) { return allocator == one->traits->id; });
   if (entry == job.allocators.end()) return false;
@@ -91,9 +89,8 @@ Earlier<Result> read_earlier_results(const std::string& path, const BenchJob& jo
   Earlier<Result> earlier = read_earlier<Result>(path, job.device, bench_schema, reuse);
   if (changed) note(path + ": a scene's file has changed: its results are measured again");
   if (!earlier.kept.empty()) {
-    const std::size_t per_scene =
-        job.allocators.size() * settings.size() + (job.settings.builder != Builder::single ? 1 : 0);
-    note("{}: {} of {} results reused{}", path, earlier.kept.size(), job.scenes.size() * per_scene,
+    note("{}: {} of {} results reused{}", path, earlier.kept.size(),
+         job.scenes.size() * job.allocators.size() * settings.size(),
          earlier.git_sha == git_sha() ? "" : ", measured with version " + earlier.git_sha);
   }
   return earlier;

@@ -83,7 +83,6 @@ PreparedScene::PreparedScene(const std::string& source, const simt::DeviceInfo& 
                 scenes::printable(source, source.size()), plural_text(degenerate_, "triangle"));
   }
   device_mesh_ = std::make_unique<kdtree::DeviceMesh>(device.id, view());
-  if (settings.builder == Builder::per_level) return;
   needs_sizing_ = settings.pool.kind == PoolSize::Kind::live_multiple;
   workspace_ = std::make_unique<kdtree::Workspace>(
       *device_mesh_, settings.refs, initial_pool(settings, triangles(), device, needs));
@@ -98,7 +97,6 @@ kdtree::BuildOptions PreparedScene::build_options() const {
 
 const registry::CompiledAllocator& PreparedScene::prepare(const Allocator& entry) {
   size_live_pool(entry);
-  per_level_last_ = false;
   workspace_->set_allocator_options(entry.options_over(settings_.allocator));
   return compiled_for(entry, device_);
 }
@@ -117,19 +115,6 @@ kdtree::InstrumentedRun PreparedScene::build_instrumented(const Allocator& entry
 
 kdtree::RecordedRun PreparedScene::build_recorded(const Allocator& entry, std::size_t capacity) {
   return prepare(entry).build_recorded(*workspace_, build_options(), capacity);
-}
-
-kdtree::LevelRun PreparedScene::build_per_level() {
-  if (!levels_) {
-    host_ = host_alloc::make_host_allocator(settings_.host_allocator, device_.id);
-    levels_ = std::make_unique<kdtree::LevelBuilder>(*device_mesh_, settings_.refs, *host_);
-  }
-  per_level_last_ = true;
-  return levels_->build(build_options());
-}
-
-kdtree::Tree PreparedScene::tree() const {
-  return per_level_last_ ? levels_->download() : workspace_->download();
 }
 
 std::size_t PreparedScene::pool_limit() const {
@@ -201,7 +186,6 @@ void PreparedScene::set_pool(std::size_t bytes) {
 
 void PreparedScene::change_pool(const PoolSize& pool) {
   settings_.pool = pool;
-  if (!workspace_) return;
   set_pool(initial_pool(settings_, triangles(), device_, needs_));
   needs_sizing_ = pool.kind == PoolSize::Kind::live_multiple;
   if (live_bytes_) set_live_bytes(*live_bytes_);

@@ -10,7 +10,6 @@
 #include "bench/build_settings.hpp"
 #include "bench/program/command_options.hpp"
 #include "kdtree/check/quality.hpp"
-#include "kdtree/levels/builder.hpp"
 #include "render/camera.hpp"
 #include "render/scene.hpp"
 #include "scenes/mesh.hpp"
@@ -30,8 +29,7 @@ std::size_t initial_pool(const BuildSettings& settings, std::size_t triangles,
 class PreparedScene {
  public:
   // Loads the scene (may throw Error{Exit::scene}), drops zero-area triangles unless the settings
-  // keep them, and uploads it. Materials are only needed for pictures. For the per-level builder
-  // alone there is neither workspace nor pool.
+  // keep them, and uploads it. Materials are only needed for pictures.
   PreparedScene(const std::string& source, const simt::DeviceInfo& device,
                 const BuildSettings& settings, const PoolNeeds& needs,
                 scenes::Content content = scenes::Content::geometry);
@@ -42,7 +40,7 @@ class PreparedScene {
   kdtree::MeshView view() const { return {mesh_.vertices, mesh_.triangles}; }
   std::size_t triangles() const { return mesh_.triangles.size(); }
   std::size_t degenerate() const { return degenerate_; }
-  std::size_t pool_bytes() const { return workspace_ ? workspace_->pool().bytes : 0; }
+  std::size_t pool_bytes() const { return workspace_->pool().bytes; }
   kdtree::Workspace& workspace() { return *workspace_; }
 
   kdtree::BuildOptions build_options() const;  // costs and time limit of the scene's builds
@@ -52,13 +50,8 @@ class PreparedScene {
   kdtree::BuildRun build(const Allocator& entry);
   kdtree::InstrumentedRun build_instrumented(const Allocator& entry);
   kdtree::RecordedRun build_recorded(const Allocator& entry, std::size_t capacity);
-  // Builds with the settings' host allocator; first frees the memory of the previous build.
-  kdtree::LevelRun build_per_level();
-  host_alloc::HostStatistics host_statistics() const {
-    return host_->statistics();
-  }  // per-level builds
 
-  kdtree::Tree tree() const;  // tree of the last build, by either builder
+  kdtree::Tree tree() const { return workspace_->download(); }  // of the last build
   kdtree::TreeStats tree_stats() const { return kdtree::measure(tree(), settings_.costs); }
 
   // Sizes a pool given as live:N: N times the max bytes in use at once in a build with this
@@ -99,9 +92,6 @@ class PreparedScene {
   bool needs_sizing_ = false;                // a pool given as live:N has no size yet
   std::unique_ptr<kdtree::DeviceMesh> device_mesh_;
   std::unique_ptr<kdtree::Workspace> workspace_;
-  std::unique_ptr<host_alloc::HostAllocator> host_;
-  std::unique_ptr<kdtree::LevelBuilder> levels_;
-  bool per_level_last_ = false;
 };
 
 // The scene's name in tables: `atrium:1m` for a procedural scene, the file's stem for a path.

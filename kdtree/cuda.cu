@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Instantiates the GPU code that needs none of the registry's allocators.
 #include "kdtree/build/profile_run.hpp"
-#include "kdtree/levels/driver.hpp"
 #include "simt/cuda.hpp"
 
 namespace heapwood::kdtree {
-
-LevelRun build_levels_cuda(const LevelJob& job, LevelTree& tree) {
-  return build_levels(simt::Cuda(job.mesh.device()), job, tree);
-}
 
 BuildRun build_no_cost_cuda(Workspace& workspace, const BuildOptions& options) {
   return build_no_cost(simt::Cuda(workspace.device()), workspace, options);

@@ -121,7 +121,11 @@ def measurement(results, prefix, plots):
     verdicts = verdicts_in_order(results)
     if prefix:  # the same as for the results above
         verdicts = [v for v in verdicts if v.verdict != SUBSTITUTED]
-    sections = [item_section(results, item, papers, verdicts) for item in results.content["items"]]
+    sections = [
+        item_section(results, item, papers, verdicts)
+        for item in results.content["items"]
+        if item["id"] in PANELS  # earlier versions had other items, too
+    ]
     if prefix:  # the published figures and what was not measured are above
         sections = [
             {**section, "published": None, "states": []}

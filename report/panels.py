@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The panels of each item: tables and plots of its results. A new item is a line in PANELS."""
 
-from .panels_builds import builders, builds, internal_of_builds, pool_over_build, rays
+from .panels_builds import builds, internal_of_builds, pool_over_build, rays
 from .panels_builds import scatter_pages, share
 from .panels_graphs import GRAPH_PANELS
 from .panels_others import address_range, churn, each, exhausting, latency, memory, rcu, scaling
@@ -85,7 +85,6 @@ PANELS = {
     "host-3": latency,
     "host-4": memory,
     "own-triangles": builds("own-triangles", "atomic"),
-    "own-builder": builders,
     "own-slowdown": builds("own-slowdown", "atomic"),
     "own-share": share,
     "own-ablation": ablation,

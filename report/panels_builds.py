@@ -2,7 +2,7 @@
 """Panels of builds: RegEff's tables 3 and 4, and items of this project."""
 
 from .cells import Notes, allocator_table, cell, heading, lines_by_allocator, number, outcome, table
-from .claims_builds import builder_bytes, internal_at_peak, internal_points
+from .claims_builds import internal_at_peak, internal_points
 from .plots import TIME, TRIANGLES, axis, curve, curve_of, plot, sampled, sampled_and_grid
 from .results import time_of
 from .samples import median
@@ -18,7 +18,7 @@ def pools_of(rows):
     for row in rows:
         sizes = pools.setdefault(row["scene"], {})
         size = row.get("memory", {}).get("pool_bytes")
-        if size and row.get("builder") != "per-level":
+        if size:
             sizes.setdefault(size, []).append(row["label"])
     return pools
 
@@ -279,35 +279,3 @@ def scatter_pages(item, table_item):
         return [table(title, ["", *(scene for scene, _ in scenes)], lines, said)]
 
     return panels
-
-
-def builders(results):
-    """The single-kernel builder with each allocator, and the per-level builder."""
-    rows = [
-        {**row, "allocator": f"{row['label']}, {row['builder']}"}
-        for row in results.rows("own-builder")
-    ]
-    return [
-        *sampled_and_grid(
-            results,
-            "Build time of the two builders",
-            TRIANGLES,
-            [row for row in rows if row["status"] == "ok"],
-            names={row["allocator"]: row["allocator"] for row in rows},
-        ),
-        memory_of_builders(rows),
-    ]
-
-
-def memory_of_builders(rows):
-    """Device memory of the two builders, without the mesh."""
-    lines = []
-    for row in rows:
-        sizes = (builder_bytes(row), row.get("memory", {}).get("pool_bytes"))
-        cells = (number(size / MIB if size else None) for size in sizes)
-        lines.append([heading(row["allocator"]), cell(row["scene"]), *cells])
-    said = [
-        "Single kernel: the peak bytes in use plus the workspace; the pool is what it was given. Per level: the peak"
-        " bytes in use."
-    ]
-    return table("Memory of the two builders, MiB", ["", "scene", "needed", "pool"], lines, said)

@@ -30,11 +30,7 @@ def point_of(row):
 
 
 def ablation(results):
-    rows = [
-        row
-        for row in results.rows("own-ablation")
-        if row["allocator"] in STEPS and row.get("builder") != "per-level"
-    ]
+    rows = [row for row in results.rows("own-ablation") if row["allocator"] in STEPS]
     points = list(dict.fromkeys(map(point_of, rows)))
     at = {(row["allocator"], point_of(row)): row for row in rows}
     names = [a for a in STEPS if any((a, p) in at for p in points)]
@@ -75,7 +71,7 @@ class PoolRuns:
     """The results of own-pools by scene, size of the pool (as on the command line) and allocator."""
 
     def __init__(self, results, item="own-pools"):
-        self.rows = [row for row in results.rows(item) if row.get("builder") != "per-level"]
+        self.rows = results.rows(item)
         self.scenes = scenes_of(self.rows)
         self.pools = list(dict.fromkeys(row["pool"] for row in self.rows))
         self.at = {(row["scene"], row["pool"], row["allocator"]): row for row in self.rows}

@@ -58,6 +58,6 @@ rm -f out/render.txt
 echo
 ! verbose || cat out/bench.txt
 scripts/demo_summary.sh out/bench.txt "$device"
-echo "Details: out/bench.txt (memory, builders, method), out/bench.json"
+echo "Details: out/bench.txt (memory, method), out/bench.json"
 echo "Pictures: ${pictures[*]}"
 echo "Next: make report   measures the papers' tables and figures, as one page"

@@ -86,14 +86,6 @@ def triangles():
     return by_allocator(["build, ms", *scenes], builds(scenes), lambda r: digits(r["median_ms"]))
 
 
-def builders():
-    yield ["build, ms", "one kernel, Heapwood", "a kernel per phase and level, TLSF"]
-    for scene in PROCEDURAL:
-        results = case(f"build {scene} refs=clipped pool=auto runs=5 builders=both")
-        yield [scene] + [digits(r["median_ms"]) for r in results
-                         if r["allocator"] in ("heapwood", "tlsf")]
-
-
 def malloc():
     tests = [f"alloc payload={size} pool=2147483648 requests=100000" for size in (16, 256, 4096)]
     tests.append("mixed payload=8192 pool=2147483648 requests=100000 rounds=2")

@@ -247,7 +247,6 @@ class CudaStream {
     run_kernel<Kernel>
         <<<static_cast<unsigned>(blocks), Kernel::block_threads>>>(kernel, control_.device());
     check_cuda(cudaGetLastError(), limits_.what);
-    ++launches_;
   }
   template <class T>
   T read(const T* from) {
@@ -263,7 +262,6 @@ class CudaStream {
     wait();
     return end_.ms_since(begin_);
   }
-  unsigned launches() const { return launches_; }
 
  private:
   // Copies from the device, in stream order.

@@ -53,7 +53,6 @@ class HostStream {
     const std::size_t max_warps = device_.template resident_warps<Kernel>();
     const auto warps = std::clamp<std::size_t>(items / min_items_per_warp, 1, max_warps);
     device_.launch(kernel, static_cast<unsigned>(warps), rest);
-    ++launches_;
   }
   template <class T>
   T read(const T* from) {
@@ -64,7 +63,6 @@ class HostStream {
     check();
     return 1e3 * elapsed();
   }
-  unsigned launches() const { return launches_; }
 
  private:
   double elapsed() const { return seconds_since(start_); }
@@ -76,7 +74,6 @@ class HostStream {
   Device device_;
   LaunchLimits limits_;
   HostClock::time_point start_ = HostClock::now();
-  unsigned launches_ = 0;
 };
 
 }  // namespace heapwood::simt

@@ -49,12 +49,6 @@ void add_time(Lines& lines, const Result& result) {
                figure_text(static_cast<double>(result.triangles) / *result.median_ms() / 1e3),
                "million triangles/s");
   }
-  if (result.levels) {
-    const std::optional<double> share = result.levels->allocation_share(result.runs_ms);
-    lines.line("host allocator", figure_text(median(result.levels->allocation_ms)) + " ms",
-               share ? fmt::format("{:.1f}% of the build time", 100 * *share) : "");
-    return;
-  }
   lines.line("reset of the pool", figure_text(median(result.reset_ms)) + " ms",
              "before each build, not included in its time");
 }
@@ -76,30 +70,6 @@ void add_quality(Lines& lines, const Result& result) {
                          plural_text(tree.largest_leaf, "ref")));
   lines.line("nodes", count_text(tree.inner + tree.leaves), fmt::format("depth {}", tree.depth));
   lines.line("hash", "", fmt::format("{:016x}", tree.hash));
-}
-
-void add_levels(Lines& lines, const Result& result) {
-  const kdtree::LevelRun& run = result.levels->run;
-  lines.heading("Levels");
-  lines.line("levels", count_text(run.levels));
-  lines.line("launches", count_text(run.launches),
-             fmt::format("{:.1f} per level",
-                         static_cast<double>(run.launches) / std::max(run.levels, 1u)));
-  lines.heading("Memory");
-  lines.line("peak bytes in use", bytes_text(run.peak_bytes),
-             "corner copies, two levels, the tree so far");
-  lines.line("the tree", bytes_text(run.tree_bytes));
-  if (result.levels->mapped_bytes)
-    lines.line("mapped", bytes_text(*result.levels->mapped_bytes),
-               "physical memory that the host allocator held");
-  lines.heading("Allocations");
-  lines.line("allocations", count_text(run.allocations),
-             "on the host; all freed except the tree's");
-  if (run.allocations > 0) {
-    lines.line("mean size",
-               bytes_text(static_cast<std::uint64_t>(static_cast<double>(run.requested_bytes) /
-                                                     static_cast<double>(run.allocations))));
-  }
 }
 
 void add_memory(Lines& lines, const Result& result) {
@@ -209,8 +179,8 @@ std::string build_text(const Result& result, const std::string& device, const Te
       fmt::format("{}: {}", result.scene, plural_text(result.triangles, "triangle"));
   if (result.degenerate)
     title += fmt::format(" ({} of zero area dropped)", count_text(result.degenerate));
-  title += fmt::format(", built {} {}, {} refs", result.per_level() ? "per level with" : "with",
-                       result.label, kdtree::name(result.settings.refs));
+  title +=
+      fmt::format(", built with {}, {} refs", result.label, kdtree::name(result.settings.refs));
   lines.raw(style.bold ? "\033[1m" + title + "\033[0m\n" : title + "\n");
   lines.raw(device + "\n");
   if (result.status == Status::incomplete) {
@@ -219,10 +189,6 @@ std::string build_text(const Result& result, const std::string& device, const Te
   }
   add_time(lines, result);
   add_quality(lines, result);
-  if (result.levels) {
-    add_levels(lines, result);
-    return lines.text();
-  }
   add_memory(lines, result);
   add_requests(lines, result);
   add_kernel(lines, result);

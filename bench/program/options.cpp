@@ -80,18 +80,6 @@ void add_build_options(CommandOptions& command, BuildSettings& settings, bool wi
       {0.001, 86400}, "SECONDS");
 }
 
-void add_builder_option(CommandOptions& command, BuildSettings& settings, bool with_both) {
-  command.parsed(
-      "--builder",
-      [&settings, with_both](const std::string& text) {
-        settings.builder = parse_builder(text, with_both);
-      },
-      std::string("single (one kernel), per-level (one kernel per phase\nand level, memory from "
-                  "the host)") +
-          (with_both ? ", both" : ""),
-      "BUILDER", with_both ? "both" : "single");
-}
-
 simt::DeviceInfo choose_device(const DeviceOptions& options, CpuNote when) {
   simt::DeviceInfo device = simt::find_device(options.device, options.threads);
   if (options.device == "auto" && device.id.kind == simt::DeviceKind::cpu) {
@@ -107,18 +95,13 @@ simt::DeviceInfo choose_device(const DeviceOptions& options, CpuNote when) {
   return device;
 }
 
-std::string level_allocator(const HostMemoryOptions& options) {
-  return options.allocator == "auto" ? "tlsf" : options.allocator;
-}
-
 void add_host_memory_options(CommandOptions& command, HostMemoryOptions& options) {
   std::vector<std::string> ids{"auto"};
   for (const host_alloc::HostAllocatorInfo& info : host_alloc::host_allocators())
     ids.emplace_back(info.id);
   command.choice("--host-allocator", options.allocator,
-                 "allocator of device buffers and per-level builds:\nauto (the platform's own; "
-                 "tlsf for builds),\nsegfit, tlsf, bitmask, hybrid, cudamalloc,\ncudamallocasync, "
-                 "mmap",
+                 "allocator of device buffers: auto (the platform's\nown), segfit, tlsf, bitmask, "
+                 "hybrid, cudamalloc,\ncudamallocasync, mmap",
                  ids, "ID");
   command.text("--host-trace", options.trace,
                "record requests for device buffers (host-bench --trace)", "FILE");

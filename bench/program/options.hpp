@@ -42,8 +42,6 @@ void add_size_option(CommandOptions& command, ImageSize& size, const char* what)
 // also stored in `settings`.
 void add_build_options(CommandOptions& command, BuildSettings& settings, bool with_runs,
                        std::vector<PoolSize>* pools = nullptr);
-// Declares --builder. with_both: also accepts "both", for comparisons.
-void add_builder_option(CommandOptions& command, BuildSettings& settings, bool with_both);
 
 // Returns the requested device. If `auto` chooses the CPU, one note says why: immediately, or when
 // work starts (note_when_work_starts()).
@@ -54,9 +52,6 @@ struct HostMemoryOptions {
   std::string allocator = "auto";
   std::string trace;  // file to write; empty: none
 };
-
-// The host allocator of per-level builds: the requested one, or TLSF for "auto".
-std::string level_allocator(const HostMemoryOptions& options);
 
 // Declares the options of host memory, which are accepted before and after the command.
 void add_host_memory_options(CommandOptions& command, HostMemoryOptions& options);

@@ -127,12 +127,10 @@ ReproduceCase build_case(const ChosenScene& scene, const Experiment& experiment,
   job.settings.runs = experiment.runs(setup);
   job.settings.timeout = job.budget_seconds = setup.seconds * experiment.number("time", 1);
   job.instrument_all = !experiment.has("one");
-  if (experiment.has("per_level")) job.settings.builder = Builder::both;
   job.device = setup.device;
   job.pool_probe = registry::find("atomic");
   ReproduceCase one{fmt::format("build {} refs={} pool={} runs={}", scene.label,
                                 kdtree::name(job.settings.refs), pool, job.settings.runs) +
-                        (experiment.has("per_level") ? " builders=both" : "") +
                         (page.empty() ? "" : " page=" + page),
                     job.allocators, scene.about};
   one.measure = [job = std::move(job)](const Announce& announce) {

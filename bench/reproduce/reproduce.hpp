@@ -47,8 +47,7 @@ struct ReproduceCase {
 //               coalesced, builtin (large requests go to the platform's malloc), presplit=uniform;
 //               memory: inspects addresses and fragmentation (slow in large pools)
 // build         scenes=, refs=, pool= (a list: each scene is one case in all pools), page=;
-//               per_level: also measures that builder; one: counts requests with one allocator
-//               only, because they depend on the tree only
+//               one: counts requests with one allocator only, because they depend on the tree only
 // recorded      scenes=, refs=, pool=: records the pool during a build
 // trace, profile   scenes=
 // graph         graphs=, phases=, updates=, init=, layouts=

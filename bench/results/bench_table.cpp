@@ -243,94 +243,12 @@ const char* const bench_columns =
     "sigma_bytes=allocations/sigma_bytes pool_bytes=memory/pool_bytes "
     "high_water_bytes=memory/high_water_bytes "
     "internal_fragmentation=memory/internal_fragmentation "
-    "external_fragmentation=memory/external_fragmentation registers levels=per_level/levels "
-    "launches=per_level/launches host_allocations=per_level/host_allocations "
-    "host_allocation_share=per_level/host_allocation_share peak_bytes=memory/peak_bytes "
-    "mapped_bytes=memory/mapped_bytes tree_bytes=memory/tree_bytes source";
+    "external_fragmentation=memory/external_fragmentation registers source";
 
 Table flat_table(const std::vector<Result>& results) {
   Json json = Json::array();
   for (const Result& result : results) json.push_back(to_json(result));
   return table_of_json(json, bench_columns);
-}
-
-namespace {
-
-// The scene's fastest complete single-kernel build, preferably of an allocator that frees.
-const Result* fastest_single(const std::vector<Result>& results, const std::string& source) {
-  const Result* best = nullptr;
-  for (const Result& result : results) {
-    if (result.per_level() || result.source != source || result.status != Status::ok ||
-        !result.median_ms())
-      continue;
-    const auto rank = [](const Result& r) { return std::pair(r.lower_bound, *r.median_ms()); };
-    if (!best || rank(result) < rank(*best)) best = &result;
-  }
-  return best;
-}
-
-std::string single_cell(const Result& single, Footnotes& footnotes) {
-  const char* which = single.lower_bound ? "lowest median of all allocators; cannot free"
-                                         : "lowest median of the allocators that free";
-  return figure_text(single.median_ms()) + " " + footnotes.mark(single.label, which);
-}
-
-// The memory of a build, with the workspace: the per-level builder's figures cover all memory.
-std::string memory_cell(const Result* single, const std::optional<std::uint64_t>& in_pool) {
-  if (!single || !in_pool || !single->workspace_bytes) return missing;
-  return bytes_text(*in_pool + *single->workspace_bytes);
-}
-
-void add_row(Table& table, const Result& result, const Result* single, Footnotes& footnotes) {
-  std::vector<Cell> cells{result.scene, single ? single_cell(*single, footnotes) : missing};
-  if (result.status != Status::ok || !result.levels) {
-    cells.emplace_back(footnotes.marked(name(result.status), result));
-    cells.resize(table.columns.size(), missing);
-    table.add(std::move(cells));
-    return;
-  }
-  const kdtree::LevelRun& run = result.levels->run;
-  const std::optional<double> ms = result.median_ms(),
-                              share = result.levels->allocation_share(result.runs_ms);
-  append(
-      cells, footnotes.marked(figure_text(ms), result),
-      single && ms && *single->median_ms() > 0 ? ratio_text(*ms / *single->median_ms()) : missing,
-      count_text(run.levels), count_text(run.launches),
-      share ? fmt::format("{:.1f}%", 100 * *share) : missing,
-      memory_cell(single, single ? single->high_water_bytes() : std::nullopt),
-      bytes_text(run.peak_bytes), memory_cell(single, single ? single->pool_bytes : std::nullopt),
-      result.levels->mapped_bytes ? bytes_text(*result.levels->mapped_bytes) : missing);
-  table.add(std::move(cells));
-}
-
-}  // namespace
-
-Table builder_table(const std::vector<Result>& results) {
-  Footnotes footnotes;
-  Table table;
-  std::string label;
-  for (const Result& result : results) {
-    if (!result.per_level()) continue;
-    if (table.columns.empty()) {
-      label = host_label(result.allocator);
-      table.title = "Builders: one kernel against one kernel per phase and level";
-      table.columns = columns_of(
-          "scene<; build time [ms]: single, per level, ratio; levels; launches; host share; "
-          "peak bytes in use: single, per level; held: single, per level");
-    }
-    add_row(table, result, fastest_single(results, result.source), footnotes);
-  }
-  if (table.columns.empty()) return table;
-  table.notes.push_back(
-      fmt::format("per level: memory from {} on the host; host share: part of the build time spent "
-                  "in that allocator",
-                  label));
-  table.notes.push_back(
-      "peak bytes in use: memory besides the mesh, as requested; held: pool and workspace of the "
-      "single kernel; "
-      "physical memory mapped by the host allocator");
-  footnotes.append_to(table.notes);
-  return table;
 }
 
 Table kernel_table(const std::vector<Result>& results) {
@@ -375,7 +293,7 @@ std::map<std::string, double> references(const std::vector<Result>& results) {
   std::map<std::string, double> atomic, any;
   for (const Result& result : results) {
     const std::optional<double> ms = result.median_ms();
-    if (result.per_level() || result.status != Status::ok || !ms || *ms <= 0) continue;
+    if (result.status != Status::ok || !ms || *ms <= 0) continue;
     const auto keep_min = [&](std::map<std::string, double>& best) {
       const auto [entry, added] = best.emplace(result.source, *ms);
       if (!added) entry->second = std::min(entry->second, *ms);

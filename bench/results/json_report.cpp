@@ -53,16 +53,6 @@ void describe_requests(JsonFields& fields, alloc::RequestStats& requests) {
   fields.derived("histogram", histogram);
 }
 
-void describe_levels(JsonFields& fields, Result& result) {
-  LevelFigures& levels = *result.levels;
-  fields("levels", levels.run.levels);
-  fields("launches", levels.run.launches);
-  fields("host_allocations", levels.run.allocations);
-  fields("requested_bytes", levels.run.requested_bytes);
-  fields("host_allocation_ms", levels.allocation_ms);
-  fields.derived("host_allocation_share", levels.allocation_share(result.runs_ms));
-}
-
 void describe_memory(JsonFields& fields, Result& result) {
   fields.optional("pool_bytes", result.pool_bytes);
   if (result.requests) {
@@ -83,10 +73,6 @@ void describe_memory(JsonFields& fields, Result& result) {
     fields("metadata_bytes", end.metadata_bytes);
   }
   fields.optional("workspace_bytes", result.workspace_bytes);
-  if (!result.levels) return;
-  fields("peak_bytes", result.levels->run.peak_bytes);
-  fields.optional("mapped_bytes", result.levels->mapped_bytes);
-  fields("tree_bytes", result.levels->run.tree_bytes);
 }
 
 // Writes an optional part if it exists. Reading: creates and reads it if the file has it.
@@ -175,7 +161,7 @@ void describe(JsonFields& fields, Result& result) {
     fields("degenerate", result.degenerate);
   }
   describe_allocator(fields, result);
-  fields.one_of("builder", result.builder, {Builder::single, Builder::per_level}, name);
+  fields.derived("builder", builder_name);
   if (fields.reads()) result.settings = read_described<BuildSettings>(fields.raw("settings"));
   fields.derived("settings", to_json(result.settings));
   fields("runs_ms", result.runs_ms);
@@ -195,10 +181,8 @@ void describe(JsonFields& fields, Result& result) {
                 [&](JsonFields& part) { describe_tree(part, result); });
   describe_part(fields, "allocations", result.requests,
                 [&](JsonFields& part) { describe_requests(part, *result.requests); });
-  describe_part(fields, "per_level", result.levels,
-                [&](JsonFields& part) { describe_levels(part, result); });
-  const bool has_memory = result.pool_bytes || result.requests || result.at_end ||
-                          result.workspace_bytes || result.levels;
+  const bool has_memory =
+      result.pool_bytes || result.requests || result.at_end || result.workspace_bytes;
   if (fields.has("memory", has_memory))
     fields.within("memory", [&](JsonFields& part) { describe_memory(part, result); });
   fields.unless_empty("warps", result.warps);
@@ -261,8 +245,7 @@ bool reusable(const Json& result, const BuildSettings& settings) {
   try {
     const Result earlier = result_from_json(result);
     const bool measured = earlier.status == Status::ok || earlier.status == Status::incomplete;
-    return measured && to_json(earlier.settings) == to_json(settings) &&
-           (earlier.requests || earlier.levels) &&
+    return measured && to_json(earlier.settings) == to_json(settings) && earlier.requests &&
            earlier.runs_ms.size() == static_cast<std::size_t>(settings.runs);
   } catch (const std::exception&) {
     return false;

@@ -28,6 +28,8 @@ Result result_from_json(const Json& json);
 // Written without the settings of allocators.
 void describe(JsonFields& fields, BuildSettings& settings);
 void describe(JsonFields& fields, Result& result);
+// The value of a build's key "builder". Files of earlier versions also have results of another one.
+inline constexpr const char* builder_name = "single-kernel";
 
 // {"schema", "argv", "version", "git", "device", "results": []}; "interrupted" after Ctrl-C.
 Json report_head(const char* schema, const std::vector<std::string>& argv,

@@ -15,7 +15,6 @@
 #include "bench/results/json_fields.hpp"
 #include "bench/results/table.hpp"
 #include "kdtree/check/quality.hpp"
-#include "kdtree/levels/builder.hpp"
 #include "registry/registry.hpp"
 
 namespace heapwood::bench {
@@ -52,22 +51,6 @@ std::array<std::string, 3> register_figures(const std::optional<registry::CallUs
 
 // ---- builds
 
-// Figures of per-level builds only, from the last build; the times are those of each timed build.
-struct LevelFigures {
-  kdtree::LevelRun run;
-  std::vector<double> allocation_ms;
-  std::optional<std::uint64_t> mapped_bytes;  // max physical memory of the host allocator
-
-  // The time in the host allocator relative to the build times.
-  std::optional<double> allocation_share(const std::vector<double>& runs_ms) const {
-    std::vector<double> shares;
-    for (std::size_t i = 0; i < std::min(runs_ms.size(), allocation_ms.size()); ++i) {
-      if (runs_ms[i] > 0) shares.push_back(allocation_ms[i] / runs_ms[i]);
-    }
-    return median(shares);
-  }
-};
-
 // The result of one scene and one allocator.
 struct Result : MeasuredRow {
   std::string source;           // the scene as given: `atrium:1m`, a path
@@ -76,7 +59,6 @@ struct Result : MeasuredRow {
   std::uint64_t triangles = 0;  // in the tree
   // Triangles without area that were dropped; 0 with --keep-degenerate.
   std::uint64_t degenerate = 0;
-  Builder builder = Builder::single;
   BuildSettings settings;
 
   std::vector<double> runs_ms;
@@ -94,9 +76,7 @@ struct Result : MeasuredRow {
   std::optional<registry::KernelUse> kernel;  // on CUDA
   std::optional<registry::CallUse> calls;     // on CUDA
   std::optional<std::uint64_t> pool_bytes, workspace_bytes;
-  std::optional<LevelFigures> levels;  // of the per-level builder
 
-  bool per_level() const { return builder == Builder::per_level; }
   std::optional<double> median_ms() const { return median(runs_ms); }
   std::optional<double> refs_per_triangle() const {
     if (!tree || triangles == 0) return std::nullopt;
@@ -124,9 +104,6 @@ Table fragmentation_table(const std::vector<Result>& results);
 // GPU builds: registers, stack and resident warps of the build kernels, and build times. No columns
 // if no result has them. If there are several pool sizes, times are those in the first.
 Table kernel_table(const std::vector<Result>& results);
-// Compares the single kernel, with the fastest allocator that frees, with the per-level builder,
-// one row per scene. No columns if the per-level builder was not measured.
-Table builder_table(const std::vector<Result>& results);
 // The columns of CSV output, which has one line per result (bench/results/json_fields.hpp).
 extern const char* const bench_columns;
 Table flat_table(const std::vector<Result>& results);

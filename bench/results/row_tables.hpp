@@ -103,13 +103,10 @@ struct RowGrid {
   }
 };
 
-// A grid of the single-kernel builder's results, by scene or, if `by_pool`, by scene and pool.
+// A grid of results of builds, by scene or, if `by_pool`, by scene and pool.
 inline RowGrid<Result> grid_of_results(const std::vector<Result>& results, bool by_pool = false) {
-  std::vector<const Result*> single = pointers_to(results);
-  std::erase_if(single, [](const Result* result) { return result->per_level(); });
-  return {single, [by_pool](const Result& a, const Result& b) {
-            return a.source == b.source &&
-                   (!by_pool || a.settings.pool.text == b.settings.pool.text);
+  return {pointers_to(results), [by_pool](const Result& a, const Result& b) {
+            return a.source == b.source && (!by_pool || a.settings.pool == b.settings.pool);
           }};
 }
 

@@ -80,13 +80,6 @@ TEST_F(Refused, EachIsOneLineThatNamesTheCause) {
 
 class Messages : public SceneCommands {};
 
-TEST_F(Messages, AnOptionThatDoesNotApplyIsNoted) {
-  const Outcome outcome =
-      run("bench statue:1k --builder per-level --allocators atomic --device cpu --runs 1");
-  EXPECT_EQ(outcome.exit, 0) << outcome.err;
-  expect_words(outcome.err, {"note: --allocators does not apply"});
-}
-
 TEST_F(Messages, AFileMayBeNamedLikeAScene) {
   const std::string name = "statue:2k.obj";
   write_file(folder_ / name, "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
@@ -111,9 +104,7 @@ class Commands : public SceneCommands {
  protected:
   // `bench` with options that keep a run short.
   static std::string bench(const std::string& more) {
-    const bool has_builder = has(more, "--builder");
-    return "bench @scene.obj --device cpu --threads 2 --runs 2 " + more +
-           (has_builder ? "" : " --builder single");
+    return "bench @scene.obj --device cpu --threads 2 --runs 2 " + more;
   }
   static std::string build(const std::string& more) {
     return "build @scene.obj --device cpu --threads 2 --runs 2 " + more;
@@ -213,40 +204,6 @@ TEST_F(Commands, BenchPrintsEveryFormat) {
   const json report = json::parse(with("json"));
   EXPECT_EQ(report.at("schema"), "heapwood.bench/1");
   EXPECT_EQ(report.at("results").size(), 2u);
-}
-
-// `--builder both` is the default of bench.
-TEST_F(Commands, BenchComparesTheBuilders) {
-  const std::string report = folder_ / "out.json";
-  const std::string both = bench("--allocators atomic --builder both --json " + report);
-  const std::string outcome = output(both);
-  expect_words(outcome, {"AtomicMalloc *", "Builders:", "per level", "launches", "host share",
-                         "peak bytes in use"});
-  const json results = json::parse(read_file(report)).at("results");
-  ASSERT_EQ(results.size(), 2u);
-  EXPECT_EQ(results[0].at("builder"), "single-kernel");
-  EXPECT_EQ(results[1].at("builder"), "per-level");
-  EXPECT_EQ(results[1].at("allocator"), "tlsf");
-  EXPECT_EQ(results[1].at("tree").at("hash"), results[0].at("tree").at("hash"));
-  EXPECT_EQ(results[1].at("slowdown_over"), "atomic");
-  EXPECT_GE(results[1].at("per_level").at("launches"),
-            3 * results[1].at("per_level").at("levels").get<unsigned>());
-  expect_words(run(both + " --resume").err, {"2 of 2 results reused"});
-  // The per-level builder alone, without a workspace or pool.
-  const std::string alone = output(bench("--builder per-level --host-allocator segfit --refs ids"));
-  EXPECT_TRUE(has(alone, "SegFit")) << alone;
-  EXPECT_FALSE(has(alone, "AtomicMalloc")) << alone;
-}
-
-TEST_F(Commands, BuildsAndRendersPerLevel) {
-  const std::string outcome = output(build("--builder per-level --validate"));
-  expect_words(outcome, {"per level with TLSF", "host allocator", "launches", "The tree is valid"});
-  const auto picture = [&](const std::string& builder) {
-    output("render @scene.obj -o @a.png --size 32x24 --spp 1 --device cpu --builder " + builder +
-           " --camera -9,3,30,8,6,5,40");
-    return read_file(folder_ / "a.png");
-  };
-  EXPECT_TRUE(picture("single") == picture("per-level"));
 }
 
 TEST_F(Commands, AFullDiskIsReported) {

@@ -169,7 +169,7 @@ class OutputFiles : public SceneCommands {
  protected:
   std::string bench(const std::string& report, int runs) const {
     return "bench " + scene_ +
-           " --device cpu --builder single --allocators atomic --timeout 60 "
+           " --device cpu --allocators atomic --timeout 60 "
            "--pool auto --resume --json " +
            report + " --runs " + std::to_string(runs);
   }

@@ -11,8 +11,8 @@ namespace {
 class Untrusted : public SceneCommands {
  protected:
   std::vector<std::string> bench(const std::string& report) const {
-    return {"bench",  scene_,   "--device", "cpu",    "--builder", "single",  "--allocators",
-            "atomic", "--runs", "2",        "--json", report,      "--resume"};
+    return {"bench",  scene_, "--device", "cpu",  "--allocators", "atomic",
+            "--runs", "2",    "--json",   report, "--resume"};
   }
   // Runs the command under a limit of the shell, such as "ulimit -v 100000". Expects one error
   // line, and no crash.

@@ -179,37 +179,6 @@ TEST_F(BenchRunner, AHangingAllocatorDoesNotStopTheOthers) {
   EXPECT_EQ(text.find("nan"), std::string::npos) << text;
 }
 
-// The per-level builder is interleaved with the allocators and never the reference of slowdowns.
-TEST_F(BenchRunner, BothBuildersAreInterleaved) {
-  const Fake slow("slow", build_taking<30>);
-  job_.allocators = {slow.entry()};
-  job_.settings.builder = Builder::both;
-  BenchResult bench = run_bench(job_, {});
-  ASSERT_EQ(bench.results.size(), 2u);
-  const Result& levels = bench.results[1];
-  ASSERT_EQ(levels.status, Status::ok) << levels.reason;
-  EXPECT_TRUE(levels.per_level());
-  EXPECT_EQ(levels.runs_ms.size(), 3u);
-  EXPECT_EQ(levels.levels->allocation_ms.size(), 3u);
-  EXPECT_EQ(levels.levels->run.levels, levels.tree->depth + 1);
-  EXPECT_EQ(levels.tree->hash, bench.results[0].tree->hash);
-  EXPECT_EQ(levels.slowdown_over, "slow");
-  EXPECT_FALSE(levels.pool_bytes);
-  // A failure of the per-level builder does not affect the others.
-  job_.settings.host_allocator = "nonsense";
-  bench = run_bench(job_, {});
-  EXPECT_EQ(bench.results[0].status, Status::ok);
-  EXPECT_EQ(bench.results[1].status, Status::failed);
-  EXPECT_NE(bench.results[1].reason.find("nonsense"), std::string::npos);
-  job_.settings.builder = Builder::per_level;
-  job_.settings.host_allocator = "segfit";
-  job_.allocators.clear();
-  bench = run_bench(job_, {});
-  ASSERT_EQ(bench.results.size(), 1u);
-  EXPECT_EQ(bench.results[0].status, Status::ok);
-  EXPECT_FALSE(bench.results[0].slowdown);
-}
-
 TEST_F(BenchRunner, AnotherTreeIsAnError) {
   const Fake atomic("atomic", build_taking<10>, true), other("other", build_other);
   job_.allocators = {other.entry(), atomic.entry()};

@@ -224,6 +224,21 @@ TEST(CompareFiles, CellsOfOneFileAreCounted) {
   EXPECT_NE(with.cells[1].reason.find("failed: out of memory\\x1b"), std::string::npos);
 }
 
+// Earlier versions also measured a per-level builder.
+TEST(CompareFiles, ResultsOfAnotherBuilderAreLeftOut) {
+  Json build = bench_file({"a", "b"}, 30, 10);
+  build["results"][1]["builder"] = "per-level";
+  Json reproduction = build;
+  reproduction["schema"] = reproduce_schema;
+  reproduction["cases"] = Json::array();
+  reproduction["cases"].push_back({{"key", "one"}, {"results", build["results"]}});
+  const tests::Folder folder;
+  for (const Json& json : {build, reproduction}) {
+    tests::write_file(folder / "old.json", json_text(json));
+    EXPECT_EQ(cells_of(read_results(folder / "old.json")).size(), 1u);
+  }
+}
+
 // A cell without times in both files is not counted as undecided.
 TEST(CompareFiles, CellsThatNeitherFileMeasuredAreNotUndecided) {
   Json file = bench_file({"a", "b"}, 30, 10);

@@ -58,31 +58,6 @@ Result full_result() {
   return result;
 }
 
-Result per_level_result() {
-  Result result = full_result();
-  result.builder = Builder::per_level;
-  result.allocator = "tlsf";
-  result.label = "TLSF";
-  result.reset_ms.clear();
-  result.requests.reset();
-  result.at_end.reset();
-  result.kernel.reset();
-  result.calls.reset();
-  result.pool_bytes.reset();
-  result.workspace_bytes.reset();
-  result.warps = 0;
-  result.levels = LevelFigures{};
-  result.levels->run.levels = 40;
-  result.levels->run.launches = 130;
-  result.levels->run.allocations = 170;
-  result.levels->run.requested_bytes = 1 << 20;
-  result.levels->run.peak_bytes = 300000;
-  result.levels->run.tree_bytes = 100000;
-  result.levels->allocation_ms = {0.3, 0.2, 0.4};  // of builds that took 3, 1 and 2 ms
-  result.levels->mapped_bytes = 16 << 20;
-  return result;
-}
-
 simt::DeviceInfo device(const char* name = "A processor") {
   simt::DeviceInfo info;
   info.key = "cpu";
@@ -164,14 +139,13 @@ TEST(JsonReport, TablesCanBeWrittenAgainFromTheFile) {
   incomplete.slowdown.reset();
   incomplete.slowdown_over.clear();
   incomplete.refused_splits = 5;
-  const std::vector<Result> results{atomic, full_result(), incomplete, per_level_result()};
+  const std::vector<Result> results{atomic, full_result(), incomplete};
   std::vector<Result> read;
   for (const Result& result : results)
     read.push_back(result_from_json(Json::parse(json_text(to_json(result)))));
   EXPECT_EQ(to_text(slowdown_table(read)), to_text(slowdown_table(results)));
   EXPECT_EQ(to_text(fragmentation_table(read)), to_text(fragmentation_table(results)));
   EXPECT_EQ(to_csv(flat_table(read)), to_csv(flat_table(results)));
-  EXPECT_EQ(to_text(builder_table(read)), to_text(builder_table(results)));
   // Registers appear for every allocator, including AtomicMalloc in its own block.
   const std::string csv = to_csv(slowdown_table(read));
   std::size_t registers = 0;
@@ -206,48 +180,6 @@ TEST(BenchTable, NamesNoFastestWhereQuartilesOverlap) {
   text = to_text(slowdown_table({bound, one, two, other_one, other_two}));
   EXPECT_NE(text.find("◂ fastest allocator that frees"), std::string::npos) << text;
   EXPECT_NE(text.find("no clear winner in atrium: quartiles overlap"), std::string::npos) << text;
-}
-
-TEST(JsonReport, PerLevelFiguresStandInPlaceOfThePools) {
-  const Json json = to_json(per_level_result());
-  EXPECT_EQ(json.at("builder"), "per-level");
-  EXPECT_EQ(json.at("per_level").at("launches"), 130);
-  EXPECT_EQ(json.at("per_level").at("host_allocation_ms"), Json({0.3, 0.2, 0.4}));
-  EXPECT_DOUBLE_EQ(json.at("per_level").at("host_allocation_share").get<double>(), 0.2);
-  EXPECT_EQ(json.at("memory").at("peak_bytes"), 300000);
-  for (const char* key : {"pool_bytes", "high_water_bytes", "workspace_bytes"}) {
-    EXPECT_FALSE(json.at("memory").contains(key)) << key;
-  }
-  EXPECT_FALSE(json.contains("allocations"));
-  EXPECT_FALSE(to_json(full_result()).contains("per_level"));
-}
-
-TEST(JsonReport, TheBuilderTableComparesWithTheFastest) {
-  EXPECT_TRUE(builder_table({full_result()}).columns.empty());
-  Result slow = full_result(), bound = full_result();
-  slow.label = "Slow";
-  slow.runs_ms = {8};
-  bound.label = "Bound";
-  bound.lower_bound = true;
-  bound.runs_ms = {1};
-  // The fastest allocator that frees takes 2 ms, as the per-level builder does.
-  Table table = builder_table({bound, slow, full_result(), per_level_result()});
-  ASSERT_EQ(table.rows.size(), 1u);
-  std::vector<std::string> cells;
-  for (const Cell& cell : table.rows[0].cells) cells.push_back(cell.text);
-  EXPECT_EQ(cells,
-            (std::vector<std::string>{"atrium", "2.00 [1]", "2.00", "1.00", "40", "130", "20.0%",
-                                      "2.00 MiB", "293 KiB", "3.00 MiB", "16.0 MiB"}));
-  EXPECT_EQ(table.notes.back(), "[1] CFMMalloc: lowest median of the allocators that free");
-  // A failure is shown with its reason.
-  Result failed = per_level_result();
-  failed.status = Status::failed;
-  failed.reason = "no room";
-  table = builder_table({failed});
-  ASSERT_EQ(table.rows.size(), 1u);
-  EXPECT_EQ(table.rows[0].cells[1].text, missing);
-  EXPECT_EQ(table.rows[0].cells[2].text, "failed [1]");
-  EXPECT_EQ(table.rows[0].cells.size(), table.columns.size());
 }
 
 TEST(JsonReport, OnlyCompleteResultsOfTheSameSettingsAreReused) {
@@ -304,26 +236,21 @@ TEST(FlatTable, HasEveryFigureOfBuilds) {
   measured.tree->depth = 7;
   measured.tree->sah_cost_1_1 = 62.5;
   measured.at_end->internal = 0.0625;
-  measured.levels = per_level_result().levels;
   Result no_requests = measured;
   no_requests.requests = alloc::RequestStats{};
   no_requests.at_end->internal.reset();
-  no_requests.levels->mapped_bytes.reset();
   EXPECT_EQ(to_csv(flat_table({measured, no_requests, Result{}})),
             "scene,triangles,allocator,label,lower_bound,builder,refs,status,reason,runs,"
             "median_ms,q1_ms,q3_ms,reset_ms,slowdown,slowdown_over,refs_per_triangle,sah_cost,"
             "sah_cost_1_1,nodes,leaves,depth,hash,allocations,mean_bytes,sigma_bytes,pool_bytes,"
-            "high_water_bytes,internal_fragmentation,external_fragmentation,registers,levels,"
-            "launches,host_allocations,host_allocation_share,peak_bytes,mapped_bytes,tree_bytes,"
-            "source\n"
+            "high_water_bytes,internal_fragmentation,external_fragmentation,registers,source\n"
             "atrium,1000,cfmmalloc,CFMMalloc,yes,single-kernel,ids,incomplete,\"pool exhausted,"
             " \"\"full\"\"\",3,2,1.5,2.5,0.2,1.25,atomic,4.5,61.5,62.5,21,11,7,fedcba9876543210,"
-            "20,40.5,300.25,1048576,5000,0.0625,0.95,128,40,130,170,0.2,300000,16777216,100000,"
-            "dir/atrium.obj\n"
+            "20,40.5,300.25,1048576,5000,0.0625,0.95,128,dir/atrium.obj\n"
             "atrium,1000,cfmmalloc,CFMMalloc,yes,single-kernel,ids,incomplete,\"pool exhausted,"
             " \"\"full\"\"\",3,2,1.5,2.5,0.2,1.25,atomic,4.5,61.5,62.5,21,11,7,fedcba9876543210,0,"
-            ",,1048576,0,,0.95,128,40,130,170,0.2,300000,,100000,dir/atrium.obj\n"
-            ",,,,no,single-kernel,clipped,skipped,,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,\n");
+            ",,1048576,0,,0.95,128,dir/atrium.obj\n"
+            ",,,,no,single-kernel,clipped,skipped,,0,,,,,,,,,,,,,,,,,,,,,,\n");
 }
 
 StressRow measured_row() {

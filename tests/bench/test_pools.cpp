@@ -25,12 +25,8 @@ BenchJob job_of(const char* allocators, const char* pools) {
 
 TEST(Pools, EachSceneIsMeasuredInEachPoolInTurn) {
   BenchJob job = job_of("atomic,cfmmalloc", "live:2,live:8,64K,fast");
-  job.settings.builder = Builder::both;
   const BenchResult bench = run_bench(job, {});
-  ASSERT_EQ(bench.results.size(), 4 * 2 + 1u);  // the per-level builder is measured once
-  EXPECT_EQ(
-      std::ranges::count_if(bench.results, [](const Result& result) { return result.per_level(); }),
-      1);
+  ASSERT_EQ(bench.results.size(), 4 * 2u);
   std::vector<const Result*> lists;
   for (const Result& result : bench.results) {
     if (result.allocator == "cfmmalloc") lists.push_back(&result);
@@ -158,7 +154,7 @@ TEST_F(PoolsCommand, PrintsSlowdownsOverThePoolAndContinues) {
   const std::string file = folder_ / "pools.json";
   const auto bench = [&](const std::string& pools) {
     return "bench atrium:1k --pool " + pools +
-           " --allocators atomic,cfmmalloc --builder single "
+           " --allocators atomic,cfmmalloc "
            "--runs 1 --device cpu --threads 2 --resume --json " +
            file;
   };
@@ -179,7 +175,7 @@ TEST_F(PoolsCommand, ResumedReportsHaveEarlierResultsOfOtherScenes) {
   tests::write_file(bad, "v 0 0 0\nv 1 0 0\nf 1 2 3\n");
   const auto bench = [&](const std::string& scenes) {
     return "bench " + scenes +
-           " --allocators atomic --builder single --runs 1 --device cpu "
+           " --allocators atomic --runs 1 --device cpu "
            "--threads 2 --json " +
            file;
   };

@@ -14,7 +14,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     made.allocators = {registry::find("atomic"), registry::find("heapwood")};
     made.settings.pool = bench::parse_pool("1M");
     made.settings.runs = 2;
-    made.settings.builder = bench::Builder::both;
     made.device = simt::find_device("cpu", 2);
     made.device.name = "CPU";
     return made;

@@ -7,11 +7,9 @@
 // long tests 250 to 5,000).
 #include <cstdlib>
 
-#include "kdtree/levels/builder.hpp"
 #include "kdtree/split/choose.hpp"
 #include "tests/kdtree/build_support.hpp"
 #include "tests/kdtree/families.hpp"
-#include "tests/kdtree/plain_host.hpp"
 
 namespace heapwood::kdtree {
 namespace {
@@ -57,11 +55,6 @@ TEST_P(BoundedTrees, RefsAndWorkAreBounded) {
     const DeviceMesh mesh(subject.device, soup.view());
     Workspace workspace(mesh, RefKind::clipped, ample_pool(subject, want));
     EXPECT_EQ(build(subject, workspace).stats.hash, want.built.stats.hash);
-    // So does the per-level builder.
-    PlainHost host(subject.device);
-    LevelBuilder levels(mesh, RefKind::clipped, host);
-    levels.build();
-    EXPECT_EQ(measure(levels.download(), {}).hash, want.built.stats.hash);
   }
 }
 

@@ -223,24 +223,6 @@ class Builds(Rules):
 
         self.both("internal-build", made(0.005), made(0.2))
 
-    @staticmethod
-    def two_builders(single, used=10, allocator=CFMALLOC):
-        memory = {"high_water_bytes": used / 2, "workspace_bytes": used / 2}
-        return one_case(
-            "own-builder",
-            row(allocator, [single], median_ms=single, builder="single-kernel", memory=memory),
-            row("tlsf", [3], median_ms=3, builder="per-level", memory={"peak_bytes": 10}),
-            scene="a",
-        )
-
-    def test_single_kernel(self):
-        self.both("single-kernel", self.two_builders(2), self.two_builders(2.9))
-        for redesigned in ("heapwood", "cfmmalloc"):
-            self.expect("single-kernel", (OPEN, self.two_builders(1, allocator=redesigned)))
-        self.both(
-            "single-kernel-memory", self.two_builders(1, used=12), self.two_builders(1, used=30)
-        )
-
     def test_pool_of_halloc(self):
         def made(large):
             rows = (

@@ -15,7 +15,7 @@ from playwright.sync_api import sync_playwright
 from .made import ROOT, report
 
 ITEMS = (
-    "host,own-builder,own-trace,own-profile,regeff-t1,regeff-t2,regeff-3b,regeff-t3,regeff-t3-pages,"
+    "host,own-trace,own-profile,regeff-t1,regeff-t2,regeff-3b,regeff-t3,regeff-t3-pages,"
     "regeff-recorded,ouroboros-10k,ouroboros-utilization,ouroboros-graph-memory,bulk-5,own-pool,own-pools"
 )
 
@@ -134,7 +134,7 @@ class Page(unittest.TestCase):
         self.assertTrue(self.page.locator("#claim-aw-atomic").is_visible())
 
     def test_tables_of_builds_say_which_pool_each_allocator_had(self):
-        for table in ("regeff-t3-1", "own-builder-3", "own-pools-2", "own-pool-4"):
+        for table in ("regeff-t3-1", "own-pools-2", "own-pool-4"):
             self.assertIn("pool", self.text(f"#{table}"), table)
         self.assertIn("the same pool", self.text("#regeff-t3-1"))
 

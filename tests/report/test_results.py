@@ -55,6 +55,12 @@ class Files(unittest.TestCase):
         ]
         self.assertEqual(Results(made).warnings(), ["slow"])
 
+    def test_results_of_the_earlier_builder_are_left_out(self):
+        rows = [row("atomic", [1], builder="single-kernel"), row("tlsf", [1], builder="per-level")]
+        made = results({"own-slowdown": [("one", {}, rows)]})
+        self.assertEqual([one["allocator"] for one in made.rows("own-slowdown")], ["atomic"])
+        self.assertEqual(made.left_out, 1)
+
     def test_keeping_needs_no_packages(self):
         with tempfile.TemporaryDirectory() as folder:
             path = f"{folder}/results.json"

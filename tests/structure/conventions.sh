@@ -25,7 +25,7 @@ find "${folders[@]}" -type f \
     may["alloc"] = "simt alloc"
     may["host_alloc"] = "simt host_alloc"
     may["workloads"] = "simt alloc scenes workloads"
-    may["kdtree"] = "simt geometry alloc host_alloc kdtree"
+    may["kdtree"] = "simt geometry alloc kdtree"
     may["scenes"] = "simt geometry scenes"
     may["render"] = "simt geometry alloc kdtree render"
     may["registry"] = "simt geometry alloc workloads kdtree registry"
