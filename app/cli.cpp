@@ -68,7 +68,6 @@ int parse_and_run(int argc, char** argv, bool acts) {
                   examples, version_line());
   Invocation invocation;
   add_host_memory_options(program, invocation.host);
-  add_old_allocator_options(program);
   invocation.argv.assign(argv, argv + argc);
   for (const auto add :
        {add_list, add_build, add_bench, add_stress, add_graph, add_replay, add_reproduce,

@@ -70,7 +70,6 @@ void add_shard_option(CommandOptions& command, std::string& text) {
                "measure the I-th of N parts of the cases, for merge;\ndefault: the task of a Slurm "
                "array (docs/sweeps.md)",
                "I/N");
-  command.former_name("--part", "--shard", text);
 }
 
 Shard chosen_shard(const std::string& text) {

@@ -47,7 +47,6 @@ void add_options(bench::CommandOptions& command, Options& options) {
                "SCENE");
   command.text("--allocator", options.allocator, "see 'heapwood list allocators'", "ID");
   command.text("--second-allocator", options.second_allocator, "B in Live and Heap", "ID");
-  command.former_name("--beside", "--second-allocator", options.second_allocator);
   command.text("--tab", options.tab, "the first tab: live, learn, compare, heap;\ndefault: live",
                "TAB");
   command.text("--mode", options.mode, "shaded, path, ao, normals, depth, heatmap,\nleaves, albedo",

@@ -104,11 +104,6 @@ void CommandOptions::text(const std::string& name, std::string& value, const std
   if (!value.empty()) option->capture_default_str();
 }
 
-void CommandOptions::former_name(const std::string& former, const std::string& name,
-                                 std::string& value) {
-  command_->add_option(former, value)->group("")->excludes(command_->get_option(name));
-}
-
 void CommandOptions::texts(const std::string& name, std::vector<std::string>& values,
                            const std::string& what, const char* type) {
   command_->add_option(name, values, what)->type_name(type);
@@ -158,8 +153,6 @@ void CommandOptions::exclude(const std::string& name, const std::string& other) 
 void CommandOptions::need(const std::string& name, const std::string& other) {
   command_->get_option(name)->needs(command_->get_option(other));
 }
-
-void CommandOptions::hide(const std::string& name) { command_->get_option(name)->group(""); }
 
 void CommandOptions::describe(const std::string& name, const std::string& what) {
   command_->get_option(name)->description(what);

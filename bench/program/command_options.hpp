@@ -24,8 +24,6 @@ class CommandOptions {
   // These functions declare an option that sets `value`, whose initial value is shown as the
   // default. `type` names the value in --help. A name without dashes is a positional argument.
   void text(const std::string& name, std::string& value, const std::string& what, const char* type);
-  // Accepts a former name of the text option `name`, which --help does not show.
-  void former_name(const std::string& former, const std::string& name, std::string& value);
   void texts(const std::string& name, std::vector<std::string>& values, const std::string& what,
              const char* type);
   // If `type` is empty, --help shows the values.
@@ -47,7 +45,6 @@ class CommandOptions {
 
   void exclude(const std::string& name, const std::string& other);
   void need(const std::string& name, const std::string& other);
-  void hide(const std::string& name);  // from --help
   void describe(const std::string& name, const std::string& what);
   void remove(const std::string& name);
   // The names of the options on the command line, in the order of their declaration.

@@ -2,7 +2,6 @@
 #include "bench/program/options.hpp"
 
 #include <algorithm>
-#include <map>
 #include <memory>
 
 #include "bench/program/command_files.hpp"
@@ -135,41 +134,11 @@ Exit with_host_memory(const HostMemoryOptions& options, const std::function<Exit
 
 namespace {
 
-using Entries = Allocators;
-
-struct OldOption {
-  const char *option, *key;
-};
-constexpr OldOption old_options[] = {
-    {"--page-bytes", "page"},   {"--smallest-chunk", "smallest"}, {"--presplit", "presplit"},
-    {"--chunk-bytes", "chunk"}, {"--queue-slots", "slots"},       {"--chunk-search", "search"},
-    {"--large", "large"},
-};
-std::map<std::string, std::string> old_values;  // by key; a sweep gives several values
-
 const Allocator& find_known(const std::string& name) {
   if (const Allocator* entry = registry::find(name)) return *entry;
   std::vector<std::string> ids;
   for (const Allocator& entry : registry::allocators()) ids.emplace_back(entry.traits->id);
   throw_error(Exit::usage, "unknown allocator '{}': use one of {}", name, joined(ids, " "));
-}
-
-// The allocator with the values of former options; an entry per value if one is a list.
-Entries with_old_values(const Allocator& plain) {
-  Entries entries{&plain};
-  for (const alloc::AllocatorSetting& setting : plain.settings()) {
-    const auto old = old_values.find(setting.key);
-    if (old == old_values.end() || !registry::is_default(setting, plain.options)) continue;
-    Entries more;
-    for (const Allocator* entry : entries) {
-      const std::string id = entry->traits->id;
-      for (const std::string& value : split(old->second, ','))
-        more.push_back(&find_known(fmt::format(
-            "{}{}{}={}", id, id.find(':') == std::string::npos ? ":" : ",", setting.key, value)));
-    }
-    entries = more;
-  }
-  return entries;
 }
 
 void refuse_large(const Allocator& entry) {
@@ -194,43 +163,19 @@ std::vector<std::string> names_of(const std::string& list) {
   return names;
 }
 
-void take_old_option(const OldOption& old, std::string text) {
-  std::string example;
-  if (text == "sweep") text = "4K,8K,16K,64K,256K,1M,4M";
-  for (const Allocator& entry : registry::allocators()) {
-    for (const alloc::AllocatorSetting& setting : entry.settings()) {
-      if (std::string(old.key) != setting.key) continue;
-      alloc::AllocatorOptions options;
-      for (const std::string& value : split(text, ',')) {
-        if (!registry::set_value(setting, options, value))
-          throw_unexpected(old.option, value, registry::values_text(setting));
-      }
-      if (example.empty())
-        example = fmt::format("{}:{}={}", entry.traits->id, old.key, split(text, ',').front());
-    }
-  }
-  old_values[old.key] = text;
-  note(
-      "{} will be removed: write --allocator {} ('heapwood list allocators ID' has the "
-      "settings)",
-      old.option, example);
-}
-
 }  // namespace
 
 const Allocator& find_allocator(const std::string& name) {
-  const Allocator& entry = *with_old_values(find_known(name)).front();
+  const Allocator& entry = find_known(name);
   refuse_large(entry);
   return entry;
 }
 
-Entries find_allocators(const std::string& list, bool for_stress) {
-  Entries entries;
-  const auto add = [&](const Allocator& plain) {
-    for (const Allocator* entry : with_old_values(plain)) {
-      if (!for_stress) refuse_large(*entry);
-      if (std::ranges::find(entries, entry) == entries.end()) entries.push_back(entry);
-    }
+Allocators find_allocators(const std::string& list, bool for_stress) {
+  Allocators entries;
+  const auto add = [&](const Allocator& entry) {
+    if (!for_stress) refuse_large(entry);
+    if (std::ranges::find(entries, &entry) == entries.end()) entries.push_back(&entry);
   };
   if (list == "all") {
     for (const Allocator& entry : registry::allocators()) add(entry);
@@ -238,15 +183,6 @@ Entries find_allocators(const std::string& list, bool for_stress) {
     for (const std::string& name : names_of(list)) add(find_known(name));
   }
   return entries;
-}
-
-void add_old_allocator_options(CommandOptions& command) {
-  old_values.clear();
-  for (const OldOption& old : old_options) {
-    command.parsed(
-        old.option, [old](const std::string& text) { take_old_option(old, text); }, "", "", "");
-    command.hide(old.option);
-  }
 }
 
 }  // namespace heapwood::bench

@@ -23,10 +23,6 @@ const Allocator& find_allocator(const std::string& name);
 // Parses "all" or names separated by commas; returns them in the given order, without duplicates.
 Allocators find_allocators(const std::string& list, bool for_stress = false);
 
-// Declares the former options of single settings, such as --page-bytes, which --help does not show.
-// They apply to every allocator that has the setting, and a note names the present form.
-void add_old_allocator_options(CommandOptions& command);
-
 struct DeviceOptions {
   std::string device = "auto";
   int threads = 0;     // of the CPU; 0 = one per hardware thread

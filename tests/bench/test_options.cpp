@@ -192,30 +192,6 @@ TEST(FindAllocators, WrongSettingsNameTheAllowedOnes) {
   }
 }
 
-TEST(FindAllocators, OldOptionsAreSettingsOfEveryAllocatorThatHasThem) {
-  Program program("test", "", "", "");
-  add_old_allocator_options(program);
-  testing::internal::CaptureStdout();
-  tests::parse(program, "--help");
-  EXPECT_EQ(testing::internal::GetCapturedStdout().find("page-bytes"), std::string::npos);
-  testing::internal::CaptureStderr();
-  tests::parse(program, "--page-bytes 4K,8K --smallest-chunk 64 --large builtin");
-  const std::string notes = testing::internal::GetCapturedStderr();
-  EXPECT_NE(notes.find("--allocator scatter:page=4K"), std::string::npos) << notes;
-  std::vector<std::string> names;
-  for (const auto* entry : find_allocators("atomic,scatter,cfmmalloc:smallest=32", true))
-    names.emplace_back(entry->traits->id);
-  EXPECT_EQ(names,
-            (std::vector<std::string>{"atomic", "scatter:page=4K,large=builtin",
-                                      "scatter:page=8K,large=builtin", "cfmmalloc:smallest=32"}));
-  for (const char* text : {"--page-bytes 3K", "--smallest-chunk 8", "--large small"})
-    EXPECT_NE(usage_error([&] { tests::parse(program, text); }).find("expected"), std::string::npos)
-        << text;
-  Program other("test", "", "", "");
-  add_old_allocator_options(other);  // forgets the values of the options above
-  EXPECT_EQ(find_allocators("scatter").front(), registry::find("scatter"));
-}
-
 TEST(FindAllocators, OldNamesAreKnown) {
   EXPECT_EQ(registry::find("heapwood-pages"), registry::find("heapwood-general"));
 }

@@ -189,7 +189,7 @@ TEST_F(Reproduce, MeasuresPartsAndTheirTime) {
   EXPECT_EQ(half, (all + 1) / 2);
   expect_words(first, {"seconds"});
   EXPECT_NE(first.find(std::to_string(half) + " cases measured"), std::string::npos) << first;
-  output(reproduce("regeff-3d --part 2/2"));  // the former name of --shard
+  output(reproduce("regeff-3d --shard 2/2"));
   const json whole = results();
   EXPECT_EQ(whole.at("cases").size(), all);
   double seconds = 0;

@@ -50,7 +50,7 @@ TEST_F(Faults, AnInvalidPoolIsSaidOnce) {
 // the window says what they are not.
 TEST_F(Faults, AnotherAllocatorDoesNotTakeOverAResult) {
   const auto r = reports(
-      "atrium:1k --allocator cfmmalloc --beside cmalloc",
+      "atrium:1k --allocator cfmmalloc --second-allocator cmalloc",
       "wait built; REPORT; key F5; wait live 1; REPORT; key 1 shift; key F6; wait 0.2; REPORT");
   EXPECT_EQ(text(r[0], "built"), "CFMMalloc");
   EXPECT_PRED2(has, text(r[0], "notice"), "say nothing about a GPU");
@@ -109,7 +109,7 @@ TEST_F(Faults, TwoMapsAreExplainedAndPlayedAgain) {
   for (const char* key : {"requests", "pool_bytes", "cell_bytes"})
     EXPECT_EQ(r[0]["heap"][0][key], r[0]["heap"][1][key]) << key;
   EXPECT_EQ(text(r[0], "shown").find("atrium:1k, 0 to "), 0u);
-  const auto same = reports("atrium:1k --allocator cfmmalloc --beside cfmmalloc",
+  const auto same = reports("atrium:1k --allocator cfmmalloc --second-allocator cfmmalloc",
                             "wait built; key H; wait recorded; REPORT");
   EXPECT_EQ(same[0]["heap"].size(), 2u);
 }

@@ -149,7 +149,7 @@ class LiveTab : public Program {
 // A choice ends the freeze: otherwise the old times would be shown under the new name.
 TEST_F(LiveTab, TwoAllocatorsBuildTheSameFrames) {
   const Json chosen =
-      after("atrium:1k --tab live --allocator cfmmalloc --beside cmalloc",
+      after("atrium:1k --tab live --allocator cfmmalloc --second-allocator cmalloc",
             "wait live 13; wait 0.3; report @first; key Space; wait 0.3; report @frozen; wait 0.3; "
             "report @still; key 1; wait 0.1; report @unfrozen; wait live 3");
   const Json first = json("first"), start = first["live"], frozen = json("frozen")["live"];
@@ -188,7 +188,7 @@ TEST_F(LiveTab, AMovingSceneIsBuiltOnlyInLive) {
 
 TEST_F(LiveTab, AnExhaustedPoolFreezesItsSide) {
   const Json report =
-      after("atrium:3k --tab live --allocator cfmmalloc --beside cfmmalloc --pool 200K",
+      after("atrium:3k --tab live --allocator cfmmalloc --second-allocator cfmmalloc --pool 200K",
             "wait live 1; wait 0.2");
   EXPECT_EQ(report["live"]["sides"][0]["exhausted"], true);
   EXPECT_EQ(report["live"]["sides"][0]["samples"], 1);
@@ -200,7 +200,7 @@ TEST_F(LiveTab, AnExhaustedPoolFreezesItsSide) {
 // A moving scene has another tree in each frame, the same on both sides.
 TEST_F(LiveTab, AMovingSceneIsRebuiltInEveryFrame) {
   const Json moving =
-      after("statue~:1k --tab live --allocator cfmmalloc --beside cmalloc --size 1280x800",
+      after("statue~:1k --tab live --allocator cfmmalloc --second-allocator cmalloc --size 1280x800",
             "wait live 6");
   EXPECT_EQ(moving["live"]["moves"], true);
   EXPECT_GE(moving["live"]["compared"], 5);
