@@ -12,7 +12,6 @@
 #include "bench/record_trace.hpp"
 #include "bench/results/format.hpp"
 #include "bench/results/json_fields.hpp"
-#include "bench/results/json_report.hpp"
 #include "simt/launch.hpp"
 #include "simt/nvml.hpp"
 

@@ -6,7 +6,6 @@
 #include "bench/bench_runner.hpp"
 #include "bench/program/messages.hpp"
 #include "bench/results/format.hpp"
-#include "bench/row_bench.hpp"
 #include "kdtree/check/quality.hpp"
 #include "scenes/file.hpp"
 #include "simt/clock.hpp"

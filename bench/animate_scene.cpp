@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "bench/prepared_scene.hpp"
 #include "render/auto_light.hpp"
 #include "render/kernel.hpp"
 #include "render/ray_sets.hpp"

@@ -7,12 +7,9 @@
 
 #include "bench/program/messages.hpp"
 #include "bench/results/format.hpp"
-#include "bench/row_bench.hpp"
 #include "scenes/random.hpp"
 #include "simt/clock.hpp"
 #include "simt/memory.hpp"
-#include "workloads/graph/generate.hpp"
-#include "workloads/graph/store.hpp"
 
 namespace heapwood::bench {
 

@@ -3,12 +3,10 @@
 
 #include <algorithm>
 #include <iterator>
-#include <optional>
 
 #include "bench/program/messages.hpp"
 #include "bench/results/format.hpp"
 #include "bench/results/json_report.hpp"
-#include "bench/row_bench.hpp"
 #include "simt/memory.hpp"
 
 namespace heapwood::bench {

@@ -43,12 +43,10 @@ bool several(const std::string& list) {
 // iterations) and of Ouroboros figure 3 (requests). On CPU threads only those that take seconds.
 const StressLists of_the_papers{"4,8,16,32,64,128,256,512,1K,2K,4K,8K,16K,32K,64K,128K",
                                 "128K,256K,512K,1M,2M,4M,8M,16M,32M,64M,128M,256M,512M,1G,2G",
-                                "10,20,30,40,50,60,70,80,90,100",
-                                "1,2,4,8,15,30,60,90,120",
-                                "4K,8K,16K,64K,256K,1M,4M,16M,64M",
+                                "10,20,30,40,50,60,70,80,90,100", "1,2,4,8,15,30,60,90,120",
                                 "1,10,100,1K,10K,100K,1M"};
-const StressLists of_cpus{"4,64,1K,4K", "128K,1M,8M,64M", "10,40,100",
-                          "1,8,30,120", "4K,8K,16K,64K",  "1,10,100,1K,10K,100K"};
+const StressLists of_cpus{"4,64,1K,4K", "128K,1M,8M,64M", "10,40,100", "1,8,30,120",
+                          "1,10,100,1K,10K,100K"};
 
 // The defaults of all tests, and of single tests where they differ.
 struct Defaults {
@@ -163,7 +161,6 @@ std::vector<StressPoint> stress_points(const StressLists& lists, StressTest test
   // Limited to as many as all tests can launch.
   const auto requests =
       values(&StressLists::requests, count_of("--requests", 1 << 24), !by_requests);
-  const auto pages = values(&StressLists::page_bytes, parse_bytes, lists.page_bytes.empty());
   for (const std::size_t payload : payloads) {
     if ((test == StressTest::mixed || workloads::has_lifetimes(test)) &&
         (payload < alloc::granule || payload > 1 << 30))
@@ -172,25 +169,22 @@ std::vector<StressPoint> stress_points(const StressLists& lists, StressTest test
   }
 
   std::vector<StressPoint> points;
-  for (const std::size_t page : pages) {
-    for (const std::size_t grid : blocks) {
-      for (const std::size_t turns : iterations) {
-        for (const std::size_t pool : pools) {
-          for (std::size_t count : requests) {
-            for (const std::size_t payload : payloads) {
-              // `exhaust` fills the given pool, or that of bulk section 5.3: 2^20 requests, at most
-              // 512 MiB.
-              std::size_t bytes = pool;
-              if (exhausts) {
-                const std::size_t size = alloc::padded(payload),
-                                  max_requests = cpu ? 1 << 13 : 1 << 20;
-                if (lists.pool.empty()) bytes = max_requests * std::min<std::size_t>(size, 512);
-                count = std::clamp<std::size_t>(bytes / size, 1, 1 << 24);
-              }
-              points.push_back({payload, bytes, static_cast<unsigned>(turns),
-                                static_cast<unsigned>(grid), page,
-                                static_cast<std::uint32_t>(count)});
+  for (const std::size_t grid : blocks) {
+    for (const std::size_t turns : iterations) {
+      for (const std::size_t pool : pools) {
+        for (std::size_t count : requests) {
+          for (const std::size_t payload : payloads) {
+            // `exhaust` fills the given pool, or that of bulk section 5.3: 2^20 requests, at most
+            // 512 MiB.
+            std::size_t bytes = pool;
+            if (exhausts) {
+              const std::size_t size = alloc::padded(payload),
+                                max_requests = cpu ? 1 << 13 : 1 << 20;
+              if (lists.pool.empty()) bytes = max_requests * std::min<std::size_t>(size, 512);
+              count = std::clamp<std::size_t>(bytes / size, 1, 1 << 24);
             }
+            points.push_back({payload, bytes, static_cast<unsigned>(turns),
+                              static_cast<unsigned>(grid), static_cast<std::uint32_t>(count)});
           }
         }
       }
@@ -254,7 +248,6 @@ Json settings_json(const StressRow& row) {
   json["threads"] = stress_threads(settings, row.point);
   json["lanes"] = settings.lanes;
   json["large"] = "buddy";
-  if (row.point.page_bytes) json["page_bytes"] = row.point.page_bytes;
   put_allocator_settings(json, settings.allocator);
   if (workloads::allocates_once(settings.test)) json["rounds"] = settings.rounds;
   json["touch"] = settings.touch;

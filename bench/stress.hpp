@@ -26,7 +26,6 @@ struct StressPoint {
   std::size_t pool_bytes = 0;
   unsigned iterations = 1;
   unsigned blocks = 0;         // number of blocks of 256 threads; 0: `requests` determines it
-  std::size_t page_bytes = 0;  // ScatterAlloc's; 0: it chooses
   std::uint32_t requests = 0;  // number of allocating threads; 0: `blocks` determines it
   bool operator==(const StressPoint&) const = default;
 };
@@ -63,7 +62,7 @@ std::uint32_t stress_threads(const StressSettings& settings, const StressPoint& 
 
 // Values of each parameter: "4,64,1K", "sweep" (the paper's), "" (the test's default).
 struct StressLists {
-  std::string payload{}, pool{}, iterations{}, blocks{}, page_bytes{}, requests{};
+  std::string payload{}, pool{}, iterations{}, blocks{}, requests{};
 };
 // All combinations of the values, the last parameters outermost. The defaults are small on the CPU.
 std::vector<StressPoint> stress_points(const StressLists& lists, workloads::StressTest test,

@@ -226,8 +226,7 @@ std::vector<StressRow> run_stress(
       StressRow& row = at_point.emplace_back();
       row.set_allocator(*entry->traits);
       row.settings = bench.settings;
-      row.settings.allocator.page_bytes = point.page_bytes;
-      row.settings.allocator = entry->options_over(row.settings.allocator);
+      row.settings.allocator = entry->options_over(bench.settings.allocator);
       row.point = point;
       row.reason = interrupted_reason;
     }

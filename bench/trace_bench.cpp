@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "bench/prepared_scene.hpp"
 #include "bench/program/messages.hpp"
 #include "bench/results/format.hpp"
 

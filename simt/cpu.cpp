@@ -8,8 +8,6 @@
 #include <thread>
 #include <vector>
 
-#include "simt/clock.hpp"
-
 namespace heapwood::simt {
 
 unsigned hardware_threads() { return std::max(1u, std::thread::hardware_concurrency()); }

@@ -12,7 +12,6 @@
 #include "simt/device.hpp"
 #include "simt/launch.hpp"
 #include "simt/serial_warp.hpp"
-#include "simt/stream.hpp"
 
 namespace heapwood::simt {
 
@@ -65,8 +64,6 @@ class Cpu {
       }
     });
   }
-
-  HostStream<Cpu> stream(const LaunchLimits& limits) const { return {*this, limits}; }
 
   // A loop over fewer than `min_items` items is not worth starting threads for.
   template <class F>

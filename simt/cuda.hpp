@@ -15,7 +15,6 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -28,7 +27,6 @@
 #include "simt/device.hpp"
 #include "simt/device_heap.hpp"
 #include "simt/launch.hpp"
-#include "simt/stream.hpp"
 
 namespace heapwood::simt {
 
@@ -97,13 +95,13 @@ class Pinned {
   T* memory_ = nullptr;
 };
 
-// Waits until all work before `end` has completed. Raises the abort flag at the time limit, counted
-// from `start`, and on Ctrl-C. Ends the program if the kernel is still running 20 s later.
+// Waits until all work before `end` has completed. Raises the abort flag at the time limit and on
+// Ctrl-C. Ends the program if the kernel is still running 20 s later.
 struct CudaWait {
   bool stopped = false, was_interrupted = false;
 
-  CudaWait(const CudaEvent& end, DeviceControl& control, const LaunchLimits& limits,
-           std::chrono::steady_clock::time_point start) {
+  CudaWait(const CudaEvent& end, DeviceControl& control, const LaunchLimits& limits) {
+    const auto start = std::chrono::steady_clock::now();
     double stopped_at = 0;  // seconds
     for (cudaError_t status; (status = cudaEventQuery(end.get())) != cudaSuccess;) {
       if (status != cudaErrorNotReady) check_cuda(status, limits.what);
@@ -159,9 +157,7 @@ class LaunchState {
         what);
     parts_->copied.record();
   }
-  CudaWait wait(const LaunchLimits& limits) {
-    return {parts_->copied, parts_->control, limits, std::chrono::steady_clock::now()};
-  }
+  CudaWait wait(const LaunchLimits& limits) { return {parts_->copied, parts_->control, limits}; }
   // Milliseconds of the kernel; valid after wait().
   double ms() const { return parts_->end.ms_since(parts_->begin); }
   const Control& outcome() const { return *parts_->outcome.get(); }
@@ -208,7 +204,7 @@ __global__ void __launch_bounds__(Kernel::block_threads, Kernel::blocks_per_mult
 }
 
 // Loads a kernel on a GPU before its first launch there. Otherwise the driver loads it at that
-// launch, between the events that measure its time. (The time of a CudaStream includes loading.)
+// launch, between the events that measure its time.
 template <class Kernel>
 void load_kernel(int device) {
   static std::atomic<std::uint64_t> loaded{0};  // one bit per GPU
@@ -227,68 +223,6 @@ __global__ void run_for_each(std::size_t n, const __grid_constant__ F f) {
     f(i);
   }
 }
-
-// Launches in order (stream.hpp) on the default stream. A kernel's failure is reported by the next
-// read() or finish(); kernels launched after it have run by then.
-class CudaStream {
- public:
-  explicit CudaStream(const LaunchLimits& limits) : limits_(limits) {
-    start_ = std::chrono::steady_clock::now();
-    begin_.record();
-  }
-  CudaStream(CudaStream&&) = delete;
-  // Waits, even if the host has thrown: kernels must not outlive the memory that they use.
-  ~CudaStream() { cudaStreamSynchronize(nullptr); }
-
-  template <class Kernel>
-  void launch(const Kernel& kernel, std::size_t items) {
-    constexpr std::size_t warps_per_block = Kernel::block_threads / 32;
-    const std::size_t blocks = (items + warps_per_block - 1) / warps_per_block;
-    run_kernel<Kernel>
-        <<<static_cast<unsigned>(blocks), Kernel::block_threads>>>(kernel, control_.device());
-    check_cuda(cudaGetLastError(), limits_.what);
-  }
-  template <class T>
-  T read(const T* from) {
-    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(Copies::value));
-    std::byte* const value = copies_.get()->value;
-    check_cuda(cudaMemcpyAsync(value, from, sizeof(T), cudaMemcpyDeviceToHost), limits_.what);
-    wait();
-    T copy;
-    std::memcpy(&copy, value, sizeof(T));
-    return copy;
-  }
-  double finish() {
-    wait();
-    return end_.ms_since(begin_);
-  }
-
- private:
-  // Copies from the device, in stream order.
-  struct Copies {
-    std::byte value[2048];
-    Control outcome;
-  };
-
-  void wait() {
-    Control* const outcome = &copies_.get()->outcome;
-    check_cuda(cudaMemcpyAsync(outcome, control_.device(), sizeof(Control), cudaMemcpyDeviceToHost),
-               limits_.what);
-    end_.record();
-    const CudaWait waited(end_, control_, limits_, start_);
-    const Control control = *outcome;
-    const bool interrupt = interrupted();
-    check_outcome(control.code, control.operand, waited.stopped || interrupt,
-                  waited.was_interrupted || interrupt, limits_);
-  }
-
-  LaunchLimits limits_;
-  DeviceControl control_;
-  CudaEvent begin_, end_;
-  Pinned<Copies> copies_;
-  std::chrono::steady_clock::time_point start_;
-  unsigned launches_ = 0;
-};
 
 class Cuda {
  public:
@@ -328,8 +262,6 @@ class Cuda {
     constexpr unsigned warps_per_block = Kernel::block_threads / 32;
     return launch_blocks(kernel, (warps + warps_per_block - 1) / warps_per_block, limits);
   }
-
-  CudaStream stream(const LaunchLimits& limits) const { return CudaStream(limits); }
 
   template <class F>
   void for_each(std::size_t n, F f) const {

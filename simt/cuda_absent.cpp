@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Definitions of the functions of .cu files, for builds without CUDA.
 #include "simt/cuda_runtime.hpp"
-#include "simt/device.hpp"
 #include "simt/nvml.hpp"
 
 namespace heapwood::simt {

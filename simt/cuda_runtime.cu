@@ -10,7 +10,6 @@
 #include <string>
 
 #include "simt/cuda.hpp"
-#include "simt/device.hpp"
 #include "simt/nvml.hpp"
 
 namespace heapwood::simt::cuda_runtime {

@@ -12,8 +12,6 @@
 //   double launch_independent(const Kernel&, unsigned warps, const LaunchLimits&) const;
 //     Any number of warps, not all resident: none may wait for another. With Kernel::independent,
 //     warps that have not started at the time limit do not start.
-//   Stream stream(const LaunchLimits&) const;
-//     For several launches in order (stream.hpp).
 //   void for_each(std::size_t n, F) const;
 //     Calls F(i) for all i < n, in parallel.
 //   unsigned resident_warps<Kernel>() const;

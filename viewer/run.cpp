@@ -5,7 +5,6 @@
 #include "bench/prepared_scene.hpp"
 #include "bench/program/command_files.hpp"
 #include "bench/program/messages.hpp"
-#include "bench/program/options.hpp"
 #include "bench/program/process.hpp"
 #include "render/renderer.hpp"
 #include "scenes/moving/moving_scene.hpp"

@@ -27,10 +27,6 @@ const Parameter parameters[] = {
     {"pool", [](const StressPoint& p) { return size_text(p.pool_bytes) + " pool"; }},
     {"iterations", [](const StressPoint& p) { return fmt::format("{} iterations", p.iterations); }},
     {"blocks", [](const StressPoint& p) { return plural_text(p.blocks, "block"); }},
-    {"page",
-     [](const StressPoint& p) {
-       return p.page_bytes ? size_text(p.page_bytes) + " pages" : "own pages";
-     }},
     {"requests", [](const StressPoint& p) { return requests_text(p.requests); }}};
 
 std::size_t distinct(const Points& points, const Parameter& parameter) {
@@ -107,8 +103,7 @@ struct StressGrid : RowGrid<StressRow> {
     const bool repeats = has_iterations(test) && test != workloads::StressTest::churn;
     std::string text;
     for (const Parameter& p : parameters) {
-      const bool is_shown = p.name == "page"         ? point.page_bytes != 0
-                            : p.name == "blocks"     ? !has_requests(test)
+      const bool is_shown = p.name == "blocks"       ? !has_requests(test)
                             : p.name == "requests"   ? has_requests(test)
                             : p.name == "iterations" ? repeats
                                                      : true;

@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <map>
 #include <new>
-#include <set>
 
 #include "bench/animate_bench.hpp"
 #include "bench/graph_bench.hpp"
@@ -13,7 +12,6 @@
 #include "bench/replay_bench.hpp"
 #include "bench/reproduce/reproduce.hpp"
 #include "bench/results/json.hpp"
-#include "bench/results/json_report.hpp"
 #include "bench/stress.hpp"
 #include "scenes/file.hpp"
 

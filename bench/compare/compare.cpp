@@ -5,7 +5,6 @@
 #include <cmath>
 #include <map>
 #include <numeric>
-#include <utility>
 
 #include "bench/build_settings.hpp"
 #include "bench/program/messages.hpp"

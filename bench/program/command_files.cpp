@@ -17,7 +17,6 @@
 #include "bench/program/messages.hpp"
 #include "scenes/file.hpp"
 #include "scenes/scene.hpp"
-#include "simt/error.hpp"
 
 namespace heapwood::bench {
 

@@ -65,7 +65,7 @@ std::string stress_key(const StressSettings& settings, const StressPoint& point)
   if (has_iterations(settings.test)) key += fmt::format(" iterations={}", point.iterations);
   key += point.requests ? fmt::format(" requests={}", point.requests)
                         : fmt::format(" blocks={}", point.blocks);
-  if (point.page_bytes) key += fmt::format(" page={}", point.page_bytes);
+  if (settings.allocator.page_bytes) key += fmt::format(" page={}", settings.allocator.page_bytes);
   // Names only settings that differ from the default, so that keys of earlier results remain valid.
   if (settings.rounds > 1) key += fmt::format(" rounds={}", settings.rounds);
   if (settings.test == workloads::StressTest::probability && settings.probability != 0.75)
@@ -287,17 +287,19 @@ ReproduceCases stress_cases(const Experiment& experiment, const ReproduceSetup& 
   if (experiment.text("presplit") == "uniform")
     settings.allocator.presplit = alloc::AllocatorOptions::Presplit::uniform;
   const auto list = [&](const char* key) { return experiment.list(key, setup); };
-  std::vector<StressPoint> points =
-      stress_points({list("payload"), list("pool"), list("iterations"), list("blocks"),
-                     list("page"), list("requests")},
-                    settings.test, setup.device);
+  std::vector<StressPoint> points = stress_points(
+      {list("payload"), list("pool"), list("iterations"), list("blocks"), list("requests")},
+      settings.test, setup.device);
   if (settings.test == workloads::StressTest::scaling ||
       settings.test == workloads::StressTest::range)
     take_oversized(points);
   ReproduceCases cases;
-  for (const StressPoint& point : points) {
-    bench.points = {point};
-    cases.push_back(stress_case(bench));
+  for (const std::string& page : split(list("page"), ',')) {
+    settings.allocator.page_bytes = page.empty() ? 0 : parse_bytes(page);
+    for (const StressPoint& point : points) {
+      bench.points = {point};
+      cases.push_back(stress_case(bench));
+    }
   }
   return cases;
 }

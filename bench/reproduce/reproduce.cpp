@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <ctime>
 #include <filesystem>
-#include <map>
 #include <set>
 #include <sstream>
 
 #include "bench/program/messages.hpp"
 #include "bench/reproduce/reproduce.hpp"
 #include "bench/results/json.hpp"
-#include "bench/results/json_report.hpp"
 #include "scenes/file.hpp"
 
 namespace heapwood::bench {

@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <map>
 
-#include "bench/results/format.hpp"
-#include "bench/results/json_fields.hpp"
 #include "bench/results/json_report.hpp"
 #include "bench/results/row_tables.hpp"
 

@@ -5,7 +5,6 @@
 
 #include "bench/program/messages.hpp"
 #include "bench/results/format.hpp"
-#include "bench/results/json.hpp"
 #include "scenes/file.hpp"
 
 namespace heapwood::bench {

@@ -3,10 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
-
-#include "bench/results/format.hpp"
 
 namespace heapwood::bench {
 

@@ -2,7 +2,6 @@
 // The results of measurements: rows of tables, elements of `results` in JSON.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>

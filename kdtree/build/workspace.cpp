@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "kdtree/build/workspace.hpp"
 
-#include <algorithm>
 #include <bit>
 
 namespace heapwood::kdtree {

@@ -6,7 +6,9 @@
 #include <random>
 
 #include "bench/compare/compare.hpp"
+#include "bench/reproduce/reproduce.hpp"
 #include "tests/errors.hpp"
+#include "tests/folder.hpp"
 
 namespace heapwood::bench {
 namespace {

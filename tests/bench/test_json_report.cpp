@@ -261,7 +261,8 @@ StressRow measured_row() {
   row.settings.test = workloads::StressTest::churn;
   row.settings.lanes = 3;
   row.settings.touch = true;
-  row.point = {64, 1 << 20, 10, 120, 4096, 77};
+  row.settings.allocator.page_bytes = 4096;
+  row.point = {64, 1 << 20, 10, 120, 77};
   row.status = Status::failed;
   row.reason = "2 blocks overlap, 3 damaged";
   row.runs_ms = {4, 1, 2};

@@ -239,14 +239,14 @@ TEST(StressPoints, ThePapersAreTheDefault) {
   gpu.multiprocessors = 132;
   const auto ad = bench::stress_points({}, StressTest::alloc_dealloc, gpu);
   ASSERT_EQ(ad.size(), 32u);  // 16 payloads, two grids
-  EXPECT_EQ(ad.front(), (bench::StressPoint{4, std::size_t{2} << 30, 1, 120, 0}));
-  EXPECT_EQ(ad.back(), (bench::StressPoint{128 << 10, std::size_t{2} << 30, 1, 1056, 0}));
+  EXPECT_EQ(ad.front(), (bench::StressPoint{4, std::size_t{2} << 30, 1, 120}));
+  EXPECT_EQ(ad.back(), (bench::StressPoint{128 << 10, std::size_t{2} << 30, 1, 1056}));
   bench::StressLists lists;
   lists.blocks = "120";
   lists.pool = "sweep";
   const auto pools = bench::stress_points(lists, StressTest::cycle, gpu);
   ASSERT_EQ(pools.size(), 15u);
-  EXPECT_EQ(pools.front(), (bench::StressPoint{4, 128 << 10, 10, 120, 0}));
+  EXPECT_EQ(pools.front(), (bench::StressPoint{4, 128 << 10, 10, 120}));
   lists.pool.clear();
   lists.iterations = "sweep";
   EXPECT_EQ(bench::stress_points(lists, StressTest::cycle, gpu).size(), 10u);
@@ -254,28 +254,23 @@ TEST(StressPoints, ThePapersAreTheDefault) {
   EXPECT_EQ(p.front().blocks, 1u);
   EXPECT_EQ(p[p.size() - 2].blocks, 120u);
   EXPECT_EQ(p.back().blocks, 1056u);
-  // The points of RegEff's figure 4: payloads times page sizes.
-  lists.iterations.clear();
-  lists.page_bytes = "4K,8K";
-  const auto pages = bench::stress_points(lists, StressTest::cycle, gpu);
-  EXPECT_EQ(pages.size(), 32u);
   // The points of Ouroboros' figure 3.
   const auto scaling = bench::stress_points({}, StressTest::scaling, gpu);
   ASSERT_EQ(scaling.size(), 28u);  // 4 payloads, each with 1 to 1M threads
-  EXPECT_EQ(scaling.front(), (bench::StressPoint{32, std::size_t{2} << 30, 1, 0, 0, 1}));
+  EXPECT_EQ(scaling.front(), (bench::StressPoint{32, std::size_t{2} << 30, 1, 0, 1}));
   auto fitting = scaling;
   EXPECT_EQ(bench::take_oversized(fitting),
             (std::vector{scaling.back()}));  // 8 KiB, in a million threads
   EXPECT_EQ(fitting.size(), 27u);
   EXPECT_EQ(bench::stress_points({}, StressTest::range, gpu).size(), 10u);
   EXPECT_EQ(bench::stress_points({}, StressTest::utilization, gpu),
-            (std::vector{bench::StressPoint{16, std::size_t{2} << 30, 1, 1056, 0, 0}}));
+            (std::vector{bench::StressPoint{16, std::size_t{2} << 30, 1, 1056}}));
   // The points of bulk's figure 7.
   const auto exhaust = bench::stress_points({}, StressTest::exhaust, gpu);
   ASSERT_EQ(exhaust.size(), 16u);
   EXPECT_EQ(exhaust.front(),
-            (bench::StressPoint{512 << 10, std::size_t{512} << 20, 1, 0, 0, 1 << 10}));
-  EXPECT_EQ(exhaust.back(), (bench::StressPoint{16, std::size_t{16} << 20, 1, 0, 0, 1 << 20}));
+            (bench::StressPoint{512 << 10, std::size_t{512} << 20, 1, 0, 1 << 10}));
+  EXPECT_EQ(exhaust.back(), (bench::StressPoint{16, std::size_t{16} << 20, 1, 0, 1 << 20}));
   // The CPU has small defaults.
   simt::DeviceInfo cpu;
   cpu.multiprocessors = 2;
@@ -290,7 +285,7 @@ TEST(StressReport, ShowsRegistersAndFailures) {
   row.allocator = "cmalloc";
   row.label = "CMalloc";
   row.settings.test = workloads::StressTest::cycle;
-  row.point = {64, 1 << 20, 10, 120, 0};
+  row.point = {64, 1 << 20, 10, 120};
   row.status = bench::Status::ok;
   row.runs_ms = {3, 1, 2};
   row.counts = workloads::StressCounts{9600, 9600, 0};
@@ -317,7 +312,7 @@ bench::StressRow inspected(const char* label, std::size_t payload, double intern
   bench::StressRow row;
   row.allocator = row.label = label;
   row.settings.test = workloads::StressTest::cycle;
-  row.point = {payload, 1 << 20, 10, 120, 0};
+  row.point = {payload, 1 << 20, 10, 120};
   row.status = bench::Status::ok;
   row.runs_ms = {1};
   workloads::PoolState state;

@@ -78,7 +78,8 @@ done
 
 # 3. Each shard has a small scene and one that takes seconds. The tasks are interrupted in the
 # second: its time is lost, the first result is not.
-long=(bench statue:2k pipes:2k statue:50k pipes:50k "${cpu[@]}" --allocators 'atomic,heapwood' --runs 11)
+long=(bench statue:2k pipes:2k statue:50k pipes:50k "${cpu[@]}" --allocators 'atomic,heapwood'
+      --runs 11)
 samples() { json "$1" "[x['runs_ms'] for x in r['results'] if x['source'].endswith(':2k')]"; }
 "$sweep" killed 2 -- "${long[@]}" > killed.log
 array=$(< killed/job)

@@ -63,18 +63,13 @@ inline std::vector<Subject> subjects() {
 }
 
 // Few allocators for tests of the builder rather than of the allocator: one that never frees, one
-// list, and private arenas. On a GPU and in the long tests all allocators.
-inline bool is_one_of_few([[maybe_unused]] const Subject& subject) {
-#if defined(HEAPWOOD_LONG_TESTS)
-  return true;
-#else
-  return subject.on_gpu() || subject.name == "atomic" || subject.name == "cfmmalloc" ||
-         subject.name == "heapwood";
-#endif
-}
+// list, and private arenas. On a GPU all allocators.
 inline std::vector<Subject> few_subjects() {
   std::vector<Subject> list = subjects();
-  std::erase_if(list, [](const Subject& subject) { return !is_one_of_few(subject); });
+  std::erase_if(list, [](const Subject& subject) {
+    return !subject.on_gpu() && subject.name != "atomic" && subject.name != "cfmmalloc" &&
+           subject.name != "heapwood";
+  });
   return list;
 }
 

@@ -264,8 +264,6 @@ class Lockstep {
     return launch(kernel, warps, limits);
   }
 
-  HostStream<Lockstep> stream(const LaunchLimits& limits) const { return {*this, limits}; }
-
   template <class F>
   void for_each(std::size_t n, F f) const {
     Cpu().for_each(n, f);

@@ -205,53 +205,6 @@ TEST(Launch, FailureCarriesCodeAndOperands) {
   expect_failure(Lockstep<4>());
 }
 
-// Each item checks that it sees the writes of all preceding launches.
-auto advance_from(std::vector<std::uint32_t>& steps, std::uint32_t step) {
-  return FunctionKernel{[&steps, step](auto& warp) {
-    for_items(warp, steps.size(), [&](std::size_t item) {
-      if (steps[item] != step) warp.fail(7, item, steps[item]);
-      warp.sync();
-      if (warp.lane() == 0) steps[item] = step + 1;
-    });
-  }};
-}
-
-template <class Device>
-void expect_order(const Device& device) {
-  std::vector<std::uint32_t> steps(100);
-  auto stream = device.stream({.seconds = 60, .what = "the stream"});
-  for (std::uint32_t step = 0; step < 3; ++step) {
-    stream.launch(advance_from(steps, step), steps.size());
-    EXPECT_EQ(stream.read(&steps[99]), step + 1);
-  }
-  EXPECT_EQ(steps, std::vector<std::uint32_t>(100, 3));
-  EXPECT_GT(stream.finish(), 0.0);
-  EXPECT_THROW(stream.launch(advance_from(steps, 0), steps.size()), KernelFailure);
-}
-
-TEST(Stream, LaunchesRunInOrder) {
-  expect_order(Cpu({.threads = 3}));
-  expect_order(Lockstep<4>());
-}
-
-// The time limit covers all launches of a stream and the host code between them.
-TEST(Stream, EndsAtItsLimitAndOnAnInterrupt) {
-  std::vector<std::uint32_t> step(1);
-  const TurnedClock clock;
-  auto stream = Cpu().stream({.seconds = 0.02, .what = "the stream"});
-  stream.launch(advance_from(step, 0), 1);
-  TurnedClock::turn(0.03);
-  EXPECT_THROW(stream.read(&step[0]), Stopped);
-  EXPECT_THROW(stream.launch(advance_from(step, 1), 1), Stopped);
-  EXPECT_EQ(step[0], 1u);
-  auto other = Cpu().stream({.seconds = 60, .what = "the stream"});
-  interrupt();
-  EXPECT_THROW(other.launch(advance_from(step, 1), 1), Stopped);
-  clear_interrupt();
-  other.launch(advance_from(step, 1), 1);
-  EXPECT_EQ(other.read(&step[0]), 2u);
-}
-
 template <class Launch>
 void expect_stopped(const char* message, Launch launch) {
   try {
@@ -263,16 +216,12 @@ void expect_stopped(const char* message, Launch launch) {
   }
 }
 
-// A launch may get what is left of a longer limit, and a stream what earlier launches left of it:
-// the message states the whole limit.
+// A launch may get what is left of a longer limit: the message states the whole limit.
 TEST(Launch, MessageStatesTheWholeLimit) {
   const TurnedClock clock;
   expect_stopped("the part: not finished after 7 s", [] {
     Cpu().launch(spin, 1, {.seconds = 0.03, .what = "the part", .stated_seconds = 7});
   });
-  auto stream = Cpu().stream({.seconds = 0.25, .what = "the stream"});
-  TurnedClock::turn(0.03);
-  expect_stopped("the stream: not finished after 0.25 s", [&] { stream.launch(spin, 16); });
 }
 
 TEST(Control, RecordsTheFirstError) {

@@ -199,9 +199,9 @@ TEST_F(LiveTab, AnExhaustedPoolFreezesItsSide) {
 
 // A moving scene has another tree in each frame, the same on both sides.
 TEST_F(LiveTab, AMovingSceneIsRebuiltInEveryFrame) {
-  const Json moving =
-      after("statue~:1k --tab live --allocator cfmmalloc --second-allocator cmalloc --size 1280x800",
-            "wait live 6");
+  const Json moving = after(
+      "statue~:1k --tab live --allocator cfmmalloc --second-allocator cmalloc --size 1280x800",
+      "wait live 6");
   EXPECT_EQ(moving["live"]["moves"], true);
   EXPECT_GE(moving["live"]["compared"], 5);
   EXPECT_EQ(moving["live"]["different"], 0);

@@ -276,7 +276,8 @@ class Traces : public Program {};
 TEST_F(Traces, ADroppedTraceIsAHeapMap) {
   write_file(path("program.trace"), alloc::program_trace_file(viewer::trace_of_build()));
   const Json report =
-      run("atrium:1k --allocator cfmmalloc --second-allocator cmalloc --mode normals --spp 1 --size 1280x800",
+      run("atrium:1k --allocator cfmmalloc --second-allocator cmalloc --mode normals --spp 1 "
+          "--size 1280x800",
           "wait built; drop @program.trace; wait recorded; key Space; wait 0.2; click Record "
           "again; wait recorded 2; wait 0.2");
   EXPECT_EQ(report["tab"], "heap");

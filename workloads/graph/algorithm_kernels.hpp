@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include "simt/atomic_ref.hpp"
-#include "simt/stream.hpp"
 #include "workloads/graph/vertex_table.hpp"
 
 namespace heapwood::workloads::graph::steps_detail {
@@ -134,14 +133,7 @@ struct SearchKernel : KernelShape {
 
   template <class Warp>
   HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
-    // A loop, because on CPU threads a stream launches no more warps than are resident.
-    simt::for_items(warp, (std::size_t{size} + Warp::width - 1) / Warp::width,
-                    [&](std::size_t part) { visit(warp, part * Warp::width + warp.lane()); });
-  }
-
- private:
-  template <class Warp>
-  HEAPWOOD_INLINE void visit(Warp& warp, std::size_t i) const {
+    const std::uint64_t i = thread_of(warp);
     const bool valid = i < size;
     for_edges_of_warp(
         warp, view, valid ? queue[i] : 0, valid, [](std::uint32_t, std::uint32_t) { return 0u; },

@@ -383,18 +383,19 @@ class StepsOn final : public DeviceSteps {
           size.fill(0);
           SearchKernel<std::decay_t<decltype(layout)>> kernel{{},        layout,  distances, queue,
                                                               queue + n, nullptr, 1,         0};
-          auto stream = device_.stream(limits_);
+          double ms = 0;
           while (kernel.size > 0) {
             if (levels > 0 && levels % sizes == 0) size.fill(0);
             kernel.next_size = size.data() + levels % sizes;
             kernel.level = levels++;
-            stream.launch(kernel, warps_for(kernel.size));
-            kernel.size = stream.read(kernel.next_size);
+            ms += launch(kernel, kernel.size);
+            simt::device_download(device_.id(), &kernel.size, kernel.next_size,
+                                  sizeof(kernel.size));
             std::uint32_t* const visited = const_cast<std::uint32_t*>(kernel.queue);
             kernel.queue = kernel.next;
             kernel.next = visited;
           }
-          return stream.finish();
+          return ms;
         },
         view);
   }

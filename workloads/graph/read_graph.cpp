@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <optional>
-#include <vector>
 
 #include "scenes/file.hpp"
 #include "simt/error.hpp"

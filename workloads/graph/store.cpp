@@ -2,7 +2,6 @@
 #include "workloads/graph/store.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "alloc/statistics.hpp"
 #include "simt/clock.hpp"

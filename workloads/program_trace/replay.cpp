@@ -4,9 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
-#include <span>
 #include <unordered_set>
-#include <vector>
 
 namespace heapwood::workloads {
 
