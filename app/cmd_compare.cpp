@@ -150,8 +150,7 @@ Exit merge(const MergeCommand& command) {
   for (const std::string& path : command.shards) shards.push_back(read_results(path));
   const Merged merged = merge_results(earlier, std::move(shards), command.allow_mixed);
   file.write(json_text(merged.json));
-  std::string missing;
-  for (const std::string& one : merged.missing) missing += (missing.empty() ? "" : ", ") + one;
+  const std::string missing = joined(merged.missing);
   std::string text = fmt::format("{}: {}", scenes::printable(command.out, 400),
                                  plural_text(merged.results, "result"));
   if (merged.failed > 0) text += fmt::format(", {} not ok", count_text(merged.failed));

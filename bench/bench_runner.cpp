@@ -2,6 +2,7 @@
 #include "bench/bench_runner.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "bench/prepared_scene.hpp"
 #include "bench/program/messages.hpp"
@@ -266,13 +267,8 @@ Result blank_result(const BenchJob& job, const std::string& source, const std::s
   return result;
 }
 
-const Result* find_kept(const BenchJob& job, const std::string& source, const Allocator& entry) {
-  for (const Result& result : job.kept) {
-    if (result.source == source && result.allocator == entry.traits->id &&
-        result.settings.pool == job.settings.pool)
-      return &result;
-  }
-  return nullptr;
+bool is_same_measurement(const Result& a, const Result& b) {
+  return a.source == b.source && a.allocator == b.allocator && a.settings.pool == b.settings.pool;
 }
 
 // The parts of a job, one per pool.
@@ -320,15 +316,10 @@ BenchResult run_bench(const BenchJob& whole, const BenchEvents& events) {
   BenchResult bench;
   const std::vector<BenchJob> jobs = jobs_of_pools(whole);
   const std::size_t steps_of_one = static_cast<std::size_t>(whole.settings.runs) + 2;
-  std::size_t total = 0, done = 0;
-  for (const std::string& source : whole.scenes) {
-    for (const BenchJob& job : jobs) {
-      for (const Allocator* entry : job.allocators)
-        total += find_kept(job, source, *entry) ? 0 : steps_of_one;
-    }
-  }
+  const std::size_t rows_in_all = whole.scenes.size() * jobs.size() * whole.allocators.size();
+  std::size_t done = 0;
   const auto announce = [&](const std::string& what) {
-    if (events.progress) events.progress(done, total, what);
+    if (events.progress) events.progress(done, rows_in_all * steps_of_one, what);
   };
   Allocators in_pool = whole.allocators;
   if (whole.pool_probe) in_pool.push_back(whole.pool_probe);
@@ -337,21 +328,17 @@ BenchResult run_bench(const BenchJob& whole, const BenchEvents& events) {
     const std::string digest = scenes::digest(source);
     std::optional<PreparedScene> scene;
     for (const BenchJob& job : jobs) {
-      const std::size_t first = bench.results.size();
-      for (const Allocator* entry : job.allocators) {
-        const Result* kept = find_kept(job, source, *entry);
-        bench.results.push_back(kept ? *kept : blank_result(job, source, digest, *entry));
-      }
-      std::vector<RowBench::Candidate> unmeasured;
+      std::vector<Result> rows;
+      for (const Allocator* entry : job.allocators)
+        rows.push_back(blank_result(job, source, digest, *entry));
+      const std::vector<RowBench::Candidate> unmeasured =
+          candidates_for(rows, job.allocators, job.kept, is_same_measurement);
+      done += (rows.size() - unmeasured.size()) * steps_of_one;
       std::vector<Result*> scene_results;
       std::optional<std::uint64_t> kept_pool;
-      for (std::size_t i = 0; i < job.allocators.size(); ++i) {
-        Result& result = bench.results[first + i];
-        scene_results.push_back(&result);
-        if (find_kept(job, source, *job.allocators[i]))
-          kept_pool = result.pool_bytes;
-        else
-          unmeasured.push_back({job.allocators[i], &result});
+      for (Result& row : rows) {
+        scene_results.push_back(&row);
+        if (row.pool_bytes) kept_pool = row.pool_bytes;
       }
       if (simt::interrupted()) bench.interrupted = true;
       if (!unmeasured.empty() && !bench.interrupted) {
@@ -389,6 +376,7 @@ BenchResult run_bench(const BenchJob& whole, const BenchEvents& events) {
         }
       }
       compute_slowdowns(scene_results);
+      std::ranges::move(rows, std::back_inserter(bench.results));
       if (bench.scene_error) break;
     }
     if (events.scene_done) events.scene_done(bench);

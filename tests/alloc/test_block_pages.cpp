@@ -11,6 +11,7 @@
 #include "alloc/primitives/sum_map.hpp"
 #include "tests/alloc/conformance.hpp"
 #include "tests/alloc/exercise_erased.hpp"
+#include "tests/errors.hpp"
 
 namespace heapwood::alloc::test {
 
@@ -123,13 +124,9 @@ TEST(Scatter, RefusesPageSizesThatDoNotFit) {
         << page;
   }
   // With the built-in malloc for large requests all of the pool is pages.
-  try {
+  tests::expect_error(Exit::usage, {"at most 524288 in this pool"}, [&] {
     ScatterBuiltin::create({memory.data(), memory.bytes()}, {.page_bytes = 1 << 20}, device);
-    ADD_FAILURE() << "not refused";
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("at most 524288 in this pool"), std::string::npos)
-        << error.what();
-  }
+  });
 }
 
 TEST(SumMap, FindsEveryBitOfSeveralLevels) {

@@ -2,6 +2,7 @@
 // The allocator's contract, one clause per test. HEAPWOOD_TEST_DEVICE=cuda:0 runs the tests on a
 // GPU.
 #include "tests/alloc/conformance.hpp"
+#include "tests/errors.hpp"
 
 namespace heapwood::alloc::test {
 
@@ -110,14 +111,7 @@ TEST_P(Conformance, SmallestPoolServesAndSmallerIsRefused) {
   j.phases = {{{{{Kind::allocate, 0, 16}, {Kind::free, 0}}}}};
   EXPECT_EQ(run(j).failures, 0u);
   j.pool_bytes = traits().smallest_pool - 16;
-  try {
-    target().run(j);
-    FAIL() << "a pool that is too small was accepted";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.exit(), Exit::usage);
-    EXPECT_NE(std::string(error.what()).find(traits().id), std::string::npos)
-        << "the message does not name the allocator: " << error.what();
-  }
+  tests::expect_error(Exit::usage, {traits().id}, [&] { target().run(j); });
 }
 
 TEST_P(Conformance, EveryPoolSizeIsCoveredExactly) {

@@ -215,22 +215,24 @@ TEST(Arena, WarpsTradeBlocksOnSimulatedWarps) {
   trade(simt::Lockstep<8>(2), 512 << 10, 40000, 20, false, persistent);
 }
 // Arenas of 32 KiB: pairs larger than one are allocated as runs.
+constexpr std::size_t many_arenas = std::size_t{400} << 20;
+constexpr AllocatorOptions with_spare(std::size_t bytes) {
+  return {.has_persistent_warps = true, .spare_bytes_for_warps = bytes};
+}
 TEST(Arena, WarpsThatStayTradeBlocksOfManyArenas) {
-  constexpr std::size_t pool_bytes = std::size_t{400} << 20;
-  for (const std::size_t bytes : {std::size_t{0}, pool_bytes / 4}) {
-    const AllocatorOptions little{.has_persistent_warps = true, .spare_bytes_for_warps = bytes};
-    trade(simt::Cpu({.threads = 4}), pool_bytes, 600'000, 200, false, little);
-    trade(simt::Lockstep<8>(4), pool_bytes, 200'000, 30, false, little);
-  }
+  const simt::Cpu threads({.threads = 4});
+  for (const std::size_t spare : {std::size_t{0}, many_arenas / 4})
+    trade(threads, many_arenas, 600'000, 200, false, with_spare(spare));
   // With spare memory also runs of more than a superblock, from the reserve while it lasts.
-  const AllocatorOptions spare{.has_persistent_warps = true,
-                               .spare_bytes_for_warps = pool_bytes / 2};
-  trade(simt::Cpu({.threads = 4}), pool_bytes, 600'000, 200, false, spare);
-  trade(simt::Cpu({.threads = 4}), pool_bytes, 1'500'000, 200, false, spare);
-  trade(simt::Lockstep<8>(2), pool_bytes, 1'500'000, 40, false, spare);
-  const AllocatorOptions roomy{.has_persistent_warps = true,
-                               .spare_bytes_for_warps = 2 * pool_bytes};  // the arenas have 64 KiB
-  trade(simt::Cpu({.threads = 4}), 2 * pool_bytes, 600'000, 200, false, roomy);
+  for (const std::uint32_t largest : {600'000, 1'500'000})
+    trade(threads, many_arenas, largest, 200, false, with_spare(many_arenas / 2));
+  // Arenas of 64 KiB.
+  trade(threads, 2 * many_arenas, 600'000, 200, false, with_spare(2 * many_arenas));
+}
+TEST(Arena, LockstepWarpsThatStayTradeBlocksOfManyArenas) {
+  for (const std::size_t spare : {std::size_t{0}, many_arenas / 4})
+    trade(simt::Lockstep<8>(4), many_arenas, 200'000, 30, false, with_spare(spare));
+  trade(simt::Lockstep<8>(2), many_arenas, 1'500'000, 40, false, with_spare(many_arenas / 2));
 }
 // A warp allocates more pairs of runs than fit into the range for runs, frees every third, and
 // allocates as many again between those in use.

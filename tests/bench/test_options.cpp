@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+// Values of options; settings of allocators; cameras in the coordinates of a scene's file.
+#include <fmt/format.h>
 
 #include "bench/prepared_scene.hpp"
 #include "bench/program/options.hpp"
@@ -6,21 +8,15 @@
 #include "bench/results/json_report.hpp"
 #include "bench/results/result.hpp"
 #include "tests/app/executable.hpp"
+#include "tests/errors.hpp"
 #include "tests/render/trees.hpp"
 
 namespace heapwood::bench {
 namespace {
 
 template <class F>
-std::string usage_error(F f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.exit(), Exit::usage);
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return "";
+void expect_usage_error(const std::string& part, F f) {
+  tests::expect_error(Exit::usage, {part}, f);
 }
 
 TEST(ParseBytes, UnitsAreOf1024) {
@@ -37,11 +33,8 @@ TEST(ParseBytes, UnitsAreOf1024) {
 
 TEST(ParseBytes, NamesTheWrongValue) {
   for (const char* text : {"", "M", "12Q", "-5", "1..5", "5M5", "0", "0.2", "1e30", "99999999T",
-                           " 5", "5 M", "nan", "inf"}) {
-    EXPECT_NE(usage_error([&] { parse_bytes(text); }).find("'" + std::string(text) + "'"),
-              std::string::npos)
-        << text;
-  }
+                           " 5", "5 M", "nan", "inf"})
+    expect_usage_error(fmt::format("'{}'", text), [&] { parse_bytes(text); });
 }
 
 TEST(ParseCount, UnitsAreOf1000) {
@@ -50,11 +43,8 @@ TEST(ParseCount, UnitsAreOf1000) {
   EXPECT_EQ(parse_count("--batch", "1.5m", 1 << 28), 1500000u);
   EXPECT_EQ(parse_count("--batch", "268M", 1 << 28), 268000000u);
   for (const char* text : {"", "K", "1Kk", "1KM", "1G", "0", "-1", "1.5", "10", "nan", "inf", " 1"})
-    EXPECT_NE(usage_error([&] {
-                parse_count("--batch", text, 9);
-              }).find("--batch '" + std::string(text) + "': expected a whole number from 1 to 9"),
-              std::string::npos)
-        << text;
+    expect_usage_error(fmt::format("--batch '{}': expected a whole number from 1 to 9", text),
+                       [&] { parse_count("--batch", text, 9); });
 }
 
 TEST(ParsePool, AcceptsAutoSizesAndMultiples) {
@@ -76,32 +66,28 @@ TEST(ParsePool, AcceptsAutoSizesAndMultiples) {
   EXPECT_EQ(parse_pool("1e6x").multiple, 1e6);
   EXPECT_EQ(parse_pool("live:1e9").multiple, 1e9);
   for (const char* text : {"1000001x", "1e9x", "live:1e10"})
-    EXPECT_NE(usage_error([&] { parse_pool(text); }).find("at most 1000000"), std::string::npos)
-        << text;
+    expect_usage_error("at most 1000000", [&] { parse_pool(text); });
   for (const char* text : {"", "x", "-1x", "0x", "much", "12y", "nanx", "infx", "live:", "live:0",
-                           "live:-1", "live:x", "live:4x"}) {
-    usage_error([&] { parse_pool(text); });
-  }
+                           "live:-1", "live:x", "live:4x"})
+    expect_usage_error("", [&] { parse_pool(text); });
 }
 
 TEST(ParsePool, ListsKeepTheirOrder) {
   const std::vector<PoolSize> pools = parse_pools("fast,live:4,200x,fast");
   ASSERT_EQ(pools.size(), 3u);
   EXPECT_EQ(pools[1].text, "live:4");
-  for (const char* text : {"", "fast,", "fast,much"}) usage_error([&] { parse_pools(text); });
+  for (const char* text : {"", "fast,", "fast,much"})
+    expect_usage_error("", [&] { parse_pools(text); });
   refuse_live_pool(pools[0], "animate");
-  EXPECT_NE(usage_error([&] { refuse_live_pool(pools[1], "animate"); }).find("live:4"),
-            std::string::npos);
+  expect_usage_error("live:4", [&] { refuse_live_pool(pools[1], "animate"); });
 }
 
 TEST(ParseImageSize, NeedsTwoSides) {
   EXPECT_EQ(parse_image_size("1920x1080").width, 1920u);
   EXPECT_EQ(parse_image_size("1920x1080").height, 1080u);
   for (const char* text :
-       {"", "1920", "1920x", "x1080", "0x5", "5x0", "-5x5", "5x5x5", "99999x5", "5 x5", "5x5 "}) {
-    EXPECT_NE(usage_error([&] { parse_image_size(text); }).find("WIDTHxHEIGHT"), std::string::npos)
-        << text;
-  }
+       {"", "1920", "1920x", "x1080", "0x5", "5x0", "-5x5", "5x5x5", "99999x5", "5 x5", "5x5 "})
+    expect_usage_error("WIDTHxHEIGHT", [&] { parse_image_size(text); });
 }
 
 TEST(ParsePrefer, NamesAndTheirCosts) {
@@ -111,7 +97,7 @@ TEST(ParsePrefer, NamesAndTheirCosts) {
   for (const kdtree::CostPreset& preset : kdtree::cost_presets) {
     EXPECT_EQ(&parse_prefer(preset.name), &preset);
     EXPECT_EQ(preset.costs.intersection, 1) << preset.name;
-    EXPECT_NE(usage_error([] { parse_prefer("speed"); }).find(preset.name), std::string::npos);
+    expect_usage_error(preset.name, [] { parse_prefer("speed"); });
   }
 }
 
@@ -186,10 +172,8 @@ TEST(FindAllocators, WrongSettingsNameTheAllowedOnes) {
       {"scatter:page=4K,size=1", "'size=1'"},
       {"atomic,page=4K", "unknown allocator"},
   };
-  for (const auto& [list, text] : wrong) {
-    const std::string message = usage_error([&, name = list] { find_allocators(name); });
-    EXPECT_NE(message.find(text), std::string::npos) << message;
-  }
+  for (const auto& [list, text] : wrong)
+    expect_usage_error(text, [name = list] { find_allocators(name); });
 }
 
 TEST(FindAllocators, OldNamesAreKnown) {

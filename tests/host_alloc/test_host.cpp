@@ -11,6 +11,7 @@
 #include "host_alloc/host_memory.hpp"
 #include "host_alloc/trace.hpp"
 #include "simt/memory.hpp"
+#include "tests/errors.hpp"
 #include "tests/host_alloc/support.hpp"
 
 namespace heapwood::host_alloc {
@@ -271,15 +272,8 @@ TEST(HostTrace, ErrorsNameTheLine) {
       {"op,id,bytes\n", "t.csv: no requests in it"},
       {"", "t.csv: no requests in it"},
   };
-  for (const auto& c : cases) {
-    try {
-      parse_host_trace(c.text, "t.csv");
-      ADD_FAILURE() << c.text;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.exit(), Exit::scene);
-      EXPECT_EQ(std::string(error.what()).rfind(c.error, 0), 0u) << error.what();
-    }
-  }
+  for (const auto& c : cases)
+    tests::expect_error(Exit::scene, {c.error}, [&] { parse_host_trace(c.text, "t.csv"); });
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ void compare(const std::vector<Subject>& subjects, RefKind kind, std::size_t div
 }
 
 TEST(BuildAllocators, FewBuildTheSameTreesOfLargeMeshes) {
-  for (const RefKind kind : all_ref_kinds) compare(few_subjects(), kind, 1);
+  for (const RefKind kind : all_ref_kinds) compare(few_subjects(), kind, sanitized ? 2 : 1);
 }
 TEST(BuildAllocators, AllBuildTheSameTreesOfSmallMeshes) {
 #if defined(HEAPWOOD_LONG_TESTS)

@@ -10,6 +10,7 @@
 #include "kdtree/check/quality.hpp"
 #include "kdtree/check/validate.hpp"
 #include "simt/error.hpp"
+#include "tests/errors.hpp"
 #include "tests/kdtree/layouts.hpp"
 #include "tests/kdtree/reference.hpp"
 #include "tests/kdtree/soup.hpp"
@@ -232,27 +233,22 @@ TEST(QualityHash, ZeroHasNoSign) {
 }
 
 TEST(QualityMeasure, RefusesBrokenTrees) {
-  const auto refuses = [](auto breakage) {
+  const auto expect_refused = [](auto breakage) {
     Tree tree = three_leaves();
     breakage(tree);
-    try {
-      measure(tree, unit);
-    } catch (const Error& error) {
-      return error.exit() == Exit::failed;
-    }
-    return false;
+    tests::expect_error(Exit::failed, {}, [&] { measure(tree, unit); });
   };
-  EXPECT_FALSE(refuses([](Tree&) {}));
-  EXPECT_TRUE(refuses([](Tree& t) { t.nodes.clear(); }));
-  EXPECT_TRUE(refuses([](Tree& t) { t.nodes[3] = Node::make_inner(0.25f, 1, 3); }));
-  EXPECT_TRUE(refuses([](Tree& t) { t.nodes[3] = Node::make_inner(0.25f, 1, (1u << 30) - 1); }));
-  EXPECT_TRUE(refuses([](Tree& t) { t.nodes[3] = Node::make_inner(0.25f, 1, 0); }));
-  EXPECT_TRUE(refuses([](Tree& t) { t.nodes[3] = Node::make_inner(0.25f, 1, 1); }));
-  EXPECT_TRUE(refuses(
-      [](Tree& t) { t.nodes[2] = Node::make_inner(0.5f, 1, 2); }));  // no cycle, but two parents
-  EXPECT_TRUE(refuses([](Tree& t) { t.nodes[3].split = std::numeric_limits<float>::quiet_NaN(); }));
-  EXPECT_TRUE(refuses([](Tree& t) { t.refs.pop_back(); }));
-  EXPECT_TRUE(refuses([](Tree& t) { t.nodes[2] = Node::make_leaf(0xffffffffu, 2); }));
+  EXPECT_NO_THROW(measure(three_leaves(), unit));
+  expect_refused([](Tree& t) { t.nodes.clear(); });
+  expect_refused([](Tree& t) { t.nodes[3] = Node::make_inner(0.25f, 1, 3); });
+  expect_refused([](Tree& t) { t.nodes[3] = Node::make_inner(0.25f, 1, (1u << 30) - 1); });
+  expect_refused([](Tree& t) { t.nodes[3] = Node::make_inner(0.25f, 1, 0); });
+  expect_refused([](Tree& t) { t.nodes[3] = Node::make_inner(0.25f, 1, 1); });
+  // No cycle, but two parents.
+  expect_refused([](Tree& t) { t.nodes[2] = Node::make_inner(0.5f, 1, 2); });
+  expect_refused([](Tree& t) { t.nodes[3].split = std::numeric_limits<float>::quiet_NaN(); });
+  expect_refused([](Tree& t) { t.refs.pop_back(); });
+  expect_refused([](Tree& t) { t.nodes[2] = Node::make_leaf(0xffffffffu, 2); });
 }
 
 // A chain that repeatedly halves the lower child, with its deepest leaves at `depth`.

@@ -9,6 +9,7 @@
 
 #include "simt/device.hpp"
 #include "simt/error.hpp"
+#include "tests/errors.hpp"
 #include "tests/folder.hpp"
 #include "tests/workloads/graph_input.hpp"
 #include "workloads/graph/source.hpp"
@@ -262,15 +263,7 @@ class GraphSources : public ::testing::Test {
 };
 
 void expect_error(const std::string& text, Exit exit, const std::string& part) {
-  try {
-    load_graph(text);
-    ADD_FAILURE() << "no error for " << text;
-  } catch (const Error& error) {
-    const std::string what = error.what();
-    EXPECT_EQ(error.exit(), exit) << what;
-    EXPECT_NE(what.find(part), what.npos) << what;
-    EXPECT_EQ(what.find_first_of("\r\n"), what.npos) << what;
-  }
+  tests::expect_error(exit, {part}, [&] { load_graph(text); });
 }
 
 constexpr const char* matrix =

@@ -51,7 +51,7 @@ class CudaSorter {
     begin.record();
     f();
     end.record();
-    const simt::CudaWait waited(end, control, {.what = what}, std::chrono::steady_clock::now());
+    const simt::CudaWait waited(end, control, {.what = what});
     return end.ms_since(begin);
   }
   void reserve(const simt::Cuda& device, std::size_t bytes) {
