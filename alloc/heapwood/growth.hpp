@@ -23,7 +23,7 @@ struct Extent {
 // Kernels. Each has the pool to itself, so its accesses need no order.
 namespace growth_kernels {
 
-// Adds arenas to the pool, and forgets that searches have failed.
+// Adds arenas to the pool, and forgets that it was full.
 struct Add {
   SharedPages shared;
   std::uint32_t first, arenas;
@@ -38,6 +38,7 @@ struct Add {
         all.superblock_words[(first + i) / Arenas::per_superblock] = 0;
     }
     if (i < 1u << shared.slot_shift) shared.refusals[i] = Refusals::none;
+    if (i == 0) shared.clear_full();
     // Requests look there first, once they have used the arenas that no search finds.
     if (i == 0 && arenas != 0 && *all.high_water >= all.fresh_end) *all.high_water = first;
   }
@@ -62,9 +63,12 @@ struct EmptySlot {
   }
 };
 struct ReleasePages {
+  static constexpr std::uint32_t parts_per_superblock =
+      Arenas::per_superblock / SingleLane::mask_width;
   SharedPages shared;
-  HEAPWOOD_FN void operator()(std::size_t s) const {
-    PageSearch::release_free_pages(shared.pages, static_cast<std::uint32_t>(s));
+  HEAPWOOD_FN void operator()(std::size_t part) const {
+    PageSearch::release_free_pages(shared.pages,
+                                   static_cast<std::uint32_t>(part) * SingleLane::mask_width);
   }
 };
 struct FindLastUsed {
@@ -145,7 +149,8 @@ class Growth {
   // Bytes of free arenas, after pages without a block in use have become free.
   template <class Device>
   std::size_t free_bytes(const Device& device) const {
-    device.for_each(superblocks(), growth_kernels::ReleasePages{shared_});
+    device.for_each(std::size_t{superblocks()} * growth_kernels::ReleasePages::parts_per_superblock,
+                    growth_kernels::ReleasePages{shared_});
     return std::size_t{count(growth_kernels::CountFree{shared_, result()}, device)} << all_.shift;
   }
   // Takes superblocks at the end that have no block in use away from the allocator, but for the
@@ -154,7 +159,8 @@ class Growth {
   void remove_unused(const Device& device) {
     device.for_each(std::size_t{shared_.classes} << shared_.slot_shift,
                     growth_kernels::EmptySlot{shared_});
-    device.for_each(superblocks(), growth_kernels::ReleasePages{shared_});
+    device.for_each(std::size_t{superblocks()} * growth_kernels::ReleasePages::parts_per_superblock,
+                    growth_kernels::ReleasePages{shared_});
     const std::uint32_t used = count(growth_kernels::FindLastUsed{shared_, result()}, device);
     const std::uint32_t before = shared_.pages.arenas.arenas;
     resize(std::max(used, initial_), device);

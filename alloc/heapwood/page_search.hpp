@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Searches of the whole pool for a request that its slot cannot serve. They are cooperative:
-// threads that search at the same time share the superblocks (cooperative_search in words.hpp).
-// Slots limit their number (Refusals).
+// threads that search at the same time share the pool in parts of 8 arenas (words.hpp).
+//
+// A search has shown that the pool is full for a class if all parts have been looked at since it
+// began, and no other search has found blocks of the class meanwhile. Then requests of the class
+// and larger ones are refused after a look at one part each, until one of them finds something.
 #pragma once
 
 #include "alloc/heapwood/page_slots.hpp"
@@ -10,47 +13,37 @@ namespace heapwood::alloc::arena {
 
 class PageSearch {
  public:
-  // Allocates a block for the calling lane after a search, if one is due. Takes a free arena, or a
-  // free block of the class or a larger one. If there is none, frees what slots hold, releases
-  // pages without a block in use, and searches once more.
-  //
-  // Lanes that call it together count as one request for as many blocks, and each of them searches.
+  // Allocates a block for the calling lane: from a free arena, or a free block of the class or a
+  // larger one. If there is none, frees what slots hold, releases pages without a block in use, and
+  // searches once more.
   template <class Thread>
   static HEAPWOOD_OUTLINE void* allocate_block(const PageSlots* slots, Thread thread,
                                                std::uint32_t class_index) {
-    // Count the request in its slot, which says whether a search is due.
     const BlockClass c(class_index);
-    const LaneGroup<Thread> group(thread, thread.together(slots->tickets + class_index));
+    LaneGroup<Thread> group(thread, thread.together(slots->tickets + class_index));
     const std::uint32_t i = PageSlots::slot_index(thread, group.size());
-    const std::uint32_t refusal =
-        group.once([&] { return refuse(*slots, i, c.granules(), group.size()); });
-    const bool thorough = Refusals::search_due(refusal);
-    const std::uint32_t released = released_so_far(*slots);
-    // Without a search, try one page at random.
+    // In a full pool look at one part; otherwise search, and once more if that makes space.
+    const bool was_full = group.once([&] { return slots->is_full_for(c) ? 1u : 0u; }) != 0;
     OwnedBlocks found = OwnedBlocks::nothing();
-    if (!thorough) {
-      found = take_free_page(slots->pages, c,
-                             (thread.worker() * 32 + thread.lane()) + refusal * seed_stride);
-      if (!found.found()) return nullptr;
+    if (was_full) {
+      found = look_at_one_part(*slots, group, c);
+      if (found.found()) slots->clear_full();
+    } else {
+      const std::uint32_t released = group.once([&] { return released_so_far(*slots); });
+      Result result = search(*slots, group, c, found);
+      const bool is_over = result == Result::found || result == Result::given_up;
+      if (!is_over && make_space(*slots, group, released)) result = search(*slots, group, c, found);
+      if (result == Result::nothing && group.rank() == 0) slots->set_full_for(c);
     }
-    // Search all arenas, and once more if that makes space.
-    HEAPWOOD_ROLLED
-    for (unsigned turn = 0; turn < 2 && !found.found(); ++turn) {
-      if (turn == 1 && !make_space(*slots, released)) break;
-      cooperative_search(
-          SingleLane(), slots->tickets[class_index],
-          slots->pages.arenas.superblocks * (Arenas::per_superblock / SingleLane::mask_width),
-          [&](std::uint32_t part) {
-            found = take_in_arenas(slots->pages, c, part * SingleLane::mask_width);
-            return found.found() ? 0 : none;
-          });
-    }
-    return settle(*slots, found, c, i);
+    if (!found.found()) return nullptr;
+    slots->found_blocks_of(c).fetch_add(1, simt::relaxed);
+    return hand_out(*slots, found, c, i);
   }
   // Allocates a block of arenas of its own.
   template <class Thread>
   static HEAPWOOD_OUTLINE void* allocate_span(const PageSlots* slots, Thread thread,
                                               std::size_t bytes) {
+    const LaneGroup<Thread> own(thread, 1u << thread.lane());
     const std::uint32_t i = PageSlots::slot_index(thread, 1);
     const std::size_t granules = bytes / granule;
     const std::uint32_t n = granules < 1u << 30 ? static_cast<std::uint32_t>(granules) : 1u << 30;
@@ -62,7 +55,7 @@ class PageSearch {
     // Claim arenas, and once more if a search is due and makes space.
     HEAPWOOD_ROLLED
     for (unsigned turn = 0; turn < 2 && block == nullptr; ++turn) {
-      if (turn == 1 && !(thorough && make_space(*slots, released))) break;
+      if (turn == 1 && !(thorough && make_space(*slots, own, released))) break;
       block = slots->pages.arenas.claim_span(SingleLane(), bytes, seed, thorough);
     }
     if (thorough) record_search(*slots, i, n, block != nullptr);
@@ -74,6 +67,7 @@ class PageSearch {
     slots->pages.arenas.free_span(SingleLane(), a, head);
     // What this thread requests next may fit where the block was.
     slots->refusals_of(PageSlots::slot_index(thread, 1)).clear();
+    slots->clear_full();
   }
 
   // Takes a free arena as a page, or free blocks of class c or larger, in 8 arenas from
@@ -84,48 +78,116 @@ class PageSearch {
     if (is_span(pages.arenas.superblock(first_arena / Arenas::per_superblock).load(simt::relaxed)))
       return OwnedBlocks::nothing();
     std::uint32_t* const counts = pages.arenas.counts + first_arena;
-    std::uint32_t candidates = SingleLane().mask([&](std::uint32_t k) {
-      return may_serve(PageWord(Arenas::Word(counts[k]).load(simt::relaxed)), c);
-    });
+    std::uint32_t* const marks = pages.marks + (std::size_t{first_arena} << pages.word_shift);
+    // Look at the counts and the first words of marks of all arenas at once.
+    std::uint32_t words[SingleLane::mask_width], free = 0, marked = 0, has_more = 0;
+    HEAPWOOD_UNROLLED
+    for (std::uint32_t k = 0; k < SingleLane::mask_width; ++k)
+      words[k] = Arenas::Word(counts[k]).load(simt::relaxed);
+    HEAPWOOD_UNROLLED
+    for (std::uint32_t k = 0; k < SingleLane::mask_width; ++k) {
+      const PageWord page(words[k]);
+      const bool may_serve = page.is_page() && page.block_class().index() >= c.index();
+      const std::uint32_t first_marks =
+          Arenas::Word(marks[std::size_t{k} << pages.word_shift]).load(simt::relaxed);
+      free |= std::uint32_t{page.bits() == 0} << k;
+      marked |= std::uint32_t{may_serve && first_marks != 0} << k;
+      has_more |= std::uint32_t{may_serve && pages.step(page.block_class()) < pages.words()} << k;
+    }
+    // Take a free arena, or blocks of a first word, or of another word.
     HEAPWOOD_ROLLED
-    for (; candidates != 0; candidates &= candidates - 1) {
-      const OwnedBlocks found = take_in_arena(pages, c, first_arena + simt::lowest_bit(candidates));
+    for (; free != 0; free &= free - 1) {
+      const std::uint32_t a = first_arena + simt::lowest_bit(free);
+      if (pages.arenas.take_arena(a, PageWord(c, 0, 0).bits())) return OwnedBlocks::page(a, 0);
+    }
+    HEAPWOOD_ROLLED
+    for (; marked != 0; marked &= marked - 1) {
+      const OwnedBlocks found = pages.take_word(first_arena + simt::lowest_bit(marked), 0, c, true);
+      if (found.found()) return found;
+    }
+    HEAPWOOD_ROLLED
+    for (; has_more != 0; has_more &= has_more - 1) {
+      const OwnedBlocks found = take_in_page(pages, c, first_arena + simt::lowest_bit(has_more));
       if (found.found()) return found;
     }
     return OwnedBlocks::nothing();
   }
-  // Releases the pages of superblock s that have no block in use. Returns their number.
-  static HEAPWOOD_INLINE std::uint32_t release_free_pages(const Pages& pages, std::uint32_t s) {
-    if (is_span(pages.arenas.superblock(s).load(simt::relaxed))) return 0;  // relaxed: a hint
-    std::uint32_t released = 0;
+  // Releases the pages without a block in use that begin in 8 arenas from `first_arena` on. Returns
+  // their number.
+  static HEAPWOOD_INLINE std::uint32_t release_free_pages(const Pages& pages,
+                                                          std::uint32_t first_arena) {
+    // relaxed, here and below: a hint.
+    if (is_span(pages.arenas.superblock(first_arena / Arenas::per_superblock).load(simt::relaxed)))
+      return 0;
+    std::uint32_t* const counts = pages.arenas.counts + first_arena;
+    std::uint32_t released = 0, begins = SingleLane().mask([&](std::uint32_t k) {
+      const PageWord page(Arenas::Word(counts[k]).load(simt::relaxed));
+      return page.is_page() && page.arena_in_page() == 0;
+    });
     HEAPWOOD_ROLLED
-    for (std::uint32_t i = 0; i < Arenas::per_superblock; i += SingleLane::mask_width) {
-      const std::uint32_t first = s * Arenas::per_superblock + i;
-      std::uint32_t* const counts = pages.arenas.counts + first;
-      std::uint32_t at = SingleLane().mask([&](std::uint32_t k) {  // relaxed: a hint
-        const PageWord page(Arenas::Word(counts[k]).load(simt::relaxed));
-        return page.is_page() && page.arena_in_page() == 0;
-      });
-      HEAPWOOD_ROLLED
-      for (; at != 0; at &= at - 1) {
-        const std::uint32_t a = first + simt::lowest_bit(at);
-        const PageWord page = pages.page_word(a);
-        if (page.is_page()) released += release_if_free(pages, a, page);
-      }
+    for (; begins != 0; begins &= begins - 1) {
+      const std::uint32_t a = first_arena + simt::lowest_bit(begins);
+      const PageWord page = pages.page_word(a);
+      if (page.is_page()) released += release_if_free(pages, a, page);
     }
     return released;
   }
 
  private:
-  static HEAPWOOD_INLINE bool may_serve(PageWord page, BlockClass c) {
-    return page.bits() == 0 || (page.is_page() && page.block_class().index() >= c.index());
+  static HEAPWOOD_INLINE std::uint32_t parts(const PageSlots& slots) {
+    return slots.pages.arenas.superblocks * (Arenas::per_superblock / SingleLane::mask_width);
   }
-  static HEAPWOOD_INLINE OwnedBlocks take_in_arena(const Pages& pages, BlockClass c,
-                                                   std::uint32_t a) {
+  // `undecided`: others found blocks in each round. `given_up`: another search has shown that the
+  // pool is full.
+  enum class Result { found, nothing, undecided, given_up };
+
+  // Searches the whole pool until this lane has found something, or all parts have been looked at
+  // while no other search has found blocks of the class. `group` becomes the group of the lanes
+  // with the same result.
+  template <class Thread>
+  static HEAPWOOD_INLINE Result search(const PageSlots& slots, LaneGroup<Thread>& group,
+                                       BlockClass c, OwnedBlocks& found) {
+    constexpr unsigned max_rounds = 64;
+    // relaxed, here and below: hints.
+    const auto found_blocks = [&] {
+      return group.once([&] { return slots.found_blocks_of(c).load(simt::relaxed); });
+    };
+    std::uint32_t before = found_blocks();
+    HEAPWOOD_ROLLED
+    for (unsigned round = 0; round < max_rounds; ++round) {
+      const bool left =
+          search_in_lanes(group, slots.tickets[c.index()], parts(slots), [&](std::uint32_t part) {
+            const bool is_full = slots.is_full_for(c);
+            found = take_in_arenas(slots.pages, c, part * SingleLane::mask_width);
+            return found.found() || is_full;
+          });
+      if (left) return found.found() ? Result::found : Result::given_up;
+      const std::uint32_t now = found_blocks();
+      if (now == before) return Result::nothing;
+      before = now;
+    }
+    return Result::undecided;
+  }
+  // Each lane looks at the next part: takes blocks or a free arena, if need be that of a page
+  // without a block in use.
+  template <class Thread>
+  static HEAPWOOD_INLINE OwnedBlocks look_at_one_part(const PageSlots& slots,
+                                                      const LaneGroup<Thread>& group,
+                                                      BlockClass c) {
+    // relaxed: the tickets are only numbers.
+    const std::uint32_t first = group.once([&] {
+      return PageSlots::HintWord(slots.tickets[c.index()]).fetch_add(group.size(), simt::relaxed);
+    });
+    const std::uint32_t first_arena =
+        (first + group.rank()) % parts(slots) * SingleLane::mask_width;
+    const OwnedBlocks found = take_in_arenas(slots.pages, c, first_arena);
+    if (found.found() || release_free_pages(slots.pages, first_arena) == 0) return found;
+    return take_in_arenas(slots.pages, c, first_arena);
+  }
+  // Takes free blocks of class c or larger of a page's arena.
+  static HEAPWOOD_INLINE OwnedBlocks take_in_page(const Pages& pages, BlockClass c,
+                                                  std::uint32_t a) {
     const PageWord page = pages.page_word(a);
-    if (page.bits() == 0)
-      return pages.arenas.take_arena(a, PageWord(c, 0, 0).bits()) ? OwnedBlocks::page(a, 0)
-                                                                  : OwnedBlocks::nothing();
     if (!page.is_page()) return OwnedBlocks::nothing();
     // Reads 8 words at a time, every fourth one, at constant distances from one address. Blocks
     // whose size is a multiple of 4 granules have all their marks in a quarter of these looks. In
@@ -147,17 +209,6 @@ class PageSearch {
     }
     return OwnedBlocks::nothing();
   }
-  // If the page at an arena chosen by `seed` has no block in use, releases it and takes its first
-  // arena as a page of class c.
-  static HEAPWOOD_INLINE OwnedBlocks take_free_page(const Pages& pages, BlockClass c,
-                                                    std::uint32_t seed) {
-    const std::uint32_t a = Arenas::scaled(Arenas::hashed(seed), pages.arenas.arenas);
-    const PageWord page = pages.page_word(a);
-    const bool is_mine = page.is_page() && page.arena_in_page() == 0 &&
-                         release_if_free(pages, a, page) != 0 &&
-                         pages.arenas.take_arena(a, PageWord(c, 0, 0).bits());
-    return is_mine ? OwnedBlocks::page(a, 0) : OwnedBlocks::nothing();
-  }
   // Releases the arenas of a page if none of its blocks is in use. `page` is the count of its first
   // arena as read earlier; it may have changed since.
   static HEAPWOOD_INLINE std::uint32_t release_if_free(const Pages& pages, std::uint32_t a,
@@ -167,7 +218,8 @@ class PageSearch {
     const std::uint32_t all = pages.words() << page.run(), step = pages.step(c);
     std::uint32_t w = 0;
     // Return early if some block seems to be in use. relaxed: a hint.
-    if (pages.word(a, 0).load(simt::relaxed) != all_marks(pages, c, blocks, 0)) return 0;
+    const std::uint32_t first_marks = pages.word(a, 0).load(simt::relaxed);
+    if (first_marks == 0 || first_marks != all_marks(pages, c, blocks, 0)) return 0;
     std::uint32_t marked = 0;
     HEAPWOOD_ROLLED
     for (; w < all; w += step) marked += simt::popcount(pages.word(a, w).load(simt::relaxed));
@@ -215,36 +267,42 @@ class PageSearch {
 
   // Releases the fresh arenas, frees what all slots hold, then releases the pages without a block
   // in use. Returns whether any thread has freed or released something since `released` was read.
-  static HEAPWOOD_INLINE bool make_space(const PageSlots& slots, std::uint32_t released) {
+  template <class Thread>
+  static HEAPWOOD_INLINE bool make_space(const PageSlots& slots, LaneGroup<Thread> group,
+                                         std::uint32_t released) {
     constexpr std::uint32_t each = SingleLane::mask_width;
     const std::uint32_t all = slots.classes << slots.slot_shift;
     const auto add_released = [&](std::uint32_t n) {
       // relaxed: a counter; the marks and counts publish.
       if (n != 0)
         PageSlots::HintWord(slots.tickets[PageSlots::released]).fetch_add(n, simt::relaxed);
-      return none;
     };
     // First the fresh arenas, then the blocks in slots, then the pages that are now free.
-    add_released(slots.pages.arenas.release_reserve(SingleLane()));
-    cooperative_search(SingleLane(), slots.tickets[PageSlots::slot_tickets],
-                       (all + each - 1) / each, [&](std::uint32_t part) {
-                         const std::uint32_t first = part * each;
-                         std::uint32_t bits = SingleLane().mask([&](std::uint32_t k) {
-                           return first + k < all &&
-                                  slots.holds_blocks(BlockClass((first + k) >> slots.slot_shift),
-                                                     first + k);
-                         });
-                         HEAPWOOD_ROLLED
-                         for (; bits != 0; bits &= bits - 1) {
-                           const std::uint32_t k = first + simt::lowest_bit(bits);
-                           add_released(slots.empty_slot(BlockClass(k >> slots.slot_shift), k));
-                         }
-                         return none;
-                       });
-    cooperative_search(
-        SingleLane(), slots.tickets[PageSlots::release_tickets], slots.pages.arenas.superblocks,
-        [&](std::uint32_t s) { return add_released(release_free_pages(slots.pages, s)); });
-    return released_so_far(slots) != released;
+    if (group.rank() == 0) add_released(slots.pages.arenas.release_reserve(SingleLane()));
+    if (slots.classes != 0) {  // in a pool for persistent warps there are no pages
+      search_in_lanes(group, slots.tickets[PageSlots::slot_tickets], (all + each - 1) / each,
+                      [&](std::uint32_t part) {
+                        const std::uint32_t first = part * each;
+                        std::uint32_t bits = SingleLane().mask([&](std::uint32_t k) {
+                          return first + k < all &&
+                                 slots.holds_blocks(BlockClass((first + k) >> slots.slot_shift),
+                                                    first + k);
+                        });
+                        HEAPWOOD_ROLLED
+                        for (; bits != 0; bits &= bits - 1) {
+                          const std::uint32_t k = first + simt::lowest_bit(bits);
+                          add_released(slots.empty_slot(BlockClass(k >> slots.slot_shift), k));
+                        }
+                        return false;
+                      });
+      search_in_lanes(group, slots.tickets[PageSlots::release_tickets], parts(slots),
+                      [&](std::uint32_t part) {
+                        add_released(release_free_pages(slots.pages, part * each));
+                        return false;
+                      });
+    }
+    group.sync();  // all lanes have added what they released
+    return group.once([&] { return released_so_far(slots) != released ? 1u : 0u; }) != 0;
   }
   // relaxed: a counter.
   static HEAPWOOD_INLINE std::uint32_t released_so_far(const PageSlots& slots) {
@@ -265,12 +323,9 @@ class PageSearch {
     if (slots.pages.arenas.superblocks <= Refusals::small_pool_superblocks) return;
     has_found ? slots.refusals_of(i).clear() : slots.refusals_of(i).record_failed_search(granules);
   }
-  // Ends a search: returns the first of the blocks found, or nullptr, and keeps the others for
-  // later requests of the slot.
-  static HEAPWOOD_INLINE void* settle(const PageSlots& slots, OwnedBlocks found, BlockClass c,
-                                      std::uint32_t i) {
-    record_search(slots, i, c.granules(), found.found());
-    if (!found.found()) return nullptr;
+  // Returns the first of the blocks found, and keeps the others for later requests of the slot.
+  static HEAPWOOD_INLINE void* hand_out(const PageSlots& slots, OwnedBlocks found, BlockClass c,
+                                        std::uint32_t i) {
     if (found.is_page()) {
       slots.keep_page(found, c, i, c.granules());
       return slots.pages.arenas.address(found.arena(), 0);

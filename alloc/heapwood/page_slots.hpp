@@ -80,7 +80,7 @@ class NewestPage {
   std::uint32_t bits_;
 };
 
-// Refuses requests quickly in a full pool.
+// Refuses requests for large blocks, and for arenas of warps, quickly in a full pool.
 //
 // A slot's last failed search: its size and the number of requests refused since then.
 //
@@ -121,10 +121,6 @@ class Refusals {
                        : since + requests > max_refusals ? 0
                                                          : since + requests);
   }
-  // Whether a search for `granules` granules or fewer has failed. relaxed: a hint.
-  HEAPWOOD_INLINE bool has_failed_search_for(std::uint32_t granules) const {
-    return granules >= static_cast<std::uint32_t>(word_.load(simt::relaxed));
-  }
   HEAPWOOD_INLINE static bool search_due(std::uint32_t refusal) {
     return (refusal & ~recorded) == 0;
   }
@@ -157,10 +153,13 @@ struct PageSlots {
   // Groups of at least this many lanes are spread over the slots of their multiprocessor.
   static constexpr std::uint32_t spread_lanes = 8;
   // Words of `tickets`: one per class for its searches, one for each other kind of search, the
-  // number of slots emptied and pages released, and one per length of a run of arenas.
+  // number of slots emptied and pages released, one per length of a run of arenas, for each class
+  // the number of its searches that found blocks, and the word of is_full_for().
   static constexpr std::uint32_t max_classes = 61, slot_tickets = 61, release_tickets = 62,
                                  released = 63, arena_tickets = 64,
-                                 ticket_words = arena_tickets + Arenas::per_superblock;
+                                 found_blocks = arena_tickets + Arenas::per_superblock,
+                                 full_from = found_blocks + max_classes,
+                                 ticket_words = full_from + 1;
 
   Pages pages;
   std::uint64_t* slots = nullptr;     // [class][slot]: OpenPage, OwnedBlocks
@@ -195,6 +194,20 @@ struct PageSlots {
     return Refusals(refusals[i & ((1u << slot_shift) - 1)]);
   }
 
+  // Whether a search for this class or a smaller one has shown that the pool has no block, and
+  // nothing has been found since. relaxed, here and below: hints.
+  HEAPWOOD_INLINE bool is_full_for(BlockClass c) const {
+    return c.index() + HintWord(tickets[full_from]).load(simt::relaxed) >= max_classes;
+  }
+  HEAPWOOD_INLINE void set_full_for(BlockClass c) const {
+    if (pages.arenas.superblocks > Refusals::small_pool_superblocks)
+      HintWord(tickets[full_from]).fetch_max(max_classes - c.index(), simt::relaxed);
+  }
+  HEAPWOOD_INLINE void clear_full() const { HintWord(tickets[full_from]).store(0, simt::relaxed); }
+  // The number of searches for the class that have found blocks.
+  HEAPWOOD_INLINE HintWord found_blocks_of(BlockClass c) const {
+    return HintWord(tickets[found_blocks + c.index()]);
+  }
   // Where the slot's part of a page ends, in granules.
   HEAPWOOD_INLINE std::uint32_t limit(OpenPage page) const {
     return page.limit() << (pages.arena_shift - 3);
@@ -206,26 +219,26 @@ struct PageSlots {
   struct Hints {
     NewestPage newest;
     std::uint32_t used;  // Arenas::used_arenas()
+    bool is_full;        // is_full_for()
   };
   HEAPWOOD_INLINE Hints hints(BlockClass c, std::uint32_t i) const {
     return {NewestPage(newest_page(c, i).load(simt::relaxed)),
-            pages.arenas.used_arenas(SingleLane())};
+            pages.arenas.used_arenas(SingleLane()), is_full_for(c)};
   }
   // Takes free blocks or a page without a search. With `walks`, tries the words after `last`, where
   // the slot last looked for free blocks, and after the last word of a page those of the page that
-  // the slot took before it. Other callers, slots that refuse, and all slots once arenas are scarce
-  // try pages at random. `demand`: granules requested at the moment, for the size of a new page.
+  // the slot took before it. Other callers, and all slots once arenas are scarce, try pages at
+  // random. `demand`: granules requested at the moment, for the size of a new page.
   // relaxed: hints.
   template <class Thread>
   HEAPWOOD_INLINE OwnedBlocks take_blocks(const Thread& thread, BlockClass c, std::uint32_t i,
                                           const Hints& hints, OwnedBlocks& last, bool walks,
-                                          bool refuses, std::uint32_t demand,
-                                          std::uint32_t growth) const {
+                                          std::uint32_t demand, std::uint32_t growth) const {
     const NewestPage seen = hints.newest;
     const std::uint32_t used = hints.used;
     const bool is_scarce = used >= pages.arenas.arenas;
     OwnedBlocks found = OwnedBlocks::nothing();
-    if (walks && !refuses && seen.has_page() && (is_scarce || !seen.pauses())) {
+    if (walks && !hints.is_full && seen.has_page() && (is_scarce || !seen.pauses())) {
       HEAPWOOD_ROLLED
       for (std::uint32_t turn = seen.has_failed() ? 2 : 4; turn > 0 && !found.found(); --turn) {
         std::uint32_t a = last.arena(), w = last.word() + pages.step(c);
@@ -241,14 +254,14 @@ struct PageSlots {
         newest_page(c, i).fetch_and(NewestPage::without_failures, simt::relaxed);
     }
     HEAPWOOD_ROLLED
-    for (std::uint32_t turn = is_scarce                  ? (refuses ? 1 : 4)
+    for (std::uint32_t turn = is_scarce                  ? (hints.is_full ? 1 : 4)
                               : !walks && !seen.pauses() ? 1
                                                          : 0;
          turn > 0 && !found.found(); --turn)
       found = pages.take_nearby(c, used,
                                 (thread.worker() * 32 + thread.lane()) * 4 + turn + seen.bits());
     if (!found.found() && !is_scarce) found = pages.take_unused(thread, c, demand, growth);
-    if (found.found() && refuses) refusals_of(i).clear();
+    if (found.found() && hints.is_full) clear_full();
     return found;
   }
 

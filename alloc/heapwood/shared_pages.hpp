@@ -155,7 +155,6 @@ struct SharedPages : PageSlots {
     // relaxed, here and below: a hint; the operations on the words decide.
     std::uint64_t now = slot.load(simt::relaxed), spare_seen = spare.load(simt::relaxed);
     const Hints seen = hints(c, i);
-    const bool refuses = refusals_of(i).has_failed_search_for(c.granules());
     // Reset a position that could wrap. Each request passes here before it adds to a slot again, so
     // the position exceeds max_position by at most one request per thread.
     HEAPWOOD_ROLLED
@@ -166,7 +165,7 @@ struct SharedPages : PageSlots {
     }
     // Take blocks of the slot's spare word, or wait a short time for the request that renews the
     // slot: the one that crosses the end of the page, or the first to find neither a page nor free
-    // blocks. After a failed search there is nothing to wait for.
+    // blocks. In a full pool there is nothing to wait for.
     HEAPWOOD_ROLLED
     for (unsigned turn = 0;; ++turn) {
       in_page = false;
@@ -181,7 +180,7 @@ struct SharedPages : PageSlots {
         spare_seen = old.bits();
       }
       in_page = true;
-      if (crosses || refuses || turn == max_polls || !is_exhausted(OpenPage(now))) break;
+      if (crosses || seen.is_full || turn == max_polls || !is_exhausted(OpenPage(now))) break;
       const bool is_awaited = OpenPage(now).has_page() || OwnedBlocks(spare_seen).is_awaited();
       if (is_awaited && i % slots_per_multiprocessor == 0 && blocks < spread_lanes) {
         // The slot is in demand: use another one from now on.
@@ -212,8 +211,8 @@ struct SharedPages : PageSlots {
     const OpenPage old(now);
     const std::uint32_t demand =
         old.has_page() && old.position() > limit(old) ? old.position() - limit(old) : total;
-    const OwnedBlocks found = take_blocks(thread, c, i, seen, last, true, refuses, demand,
-                                          crosses ? seen.newest.growth() : 0);
+    const OwnedBlocks found =
+        take_blocks(thread, c, i, seen, last, true, demand, crosses ? seen.newest.growth() : 0);
     if (found.found() && found.is_page()) {
       // Install the page, unless another one has been installed.
       const bool is_last_round = round >= max_rounds;
@@ -291,8 +290,7 @@ struct SharedPages : PageSlots {
                                          std::uint32_t i) const {
     const Hints seen = hints(c, i);
     OwnedBlocks last = OwnedBlocks::nothing();
-    const bool refuses = refusals_of(i).has_failed_search_for(c.granules());
-    const OwnedBlocks found = take_blocks(thread, c, i, seen, last, false, refuses, 0, 0);
+    const OwnedBlocks found = take_blocks(thread, c, i, seen, last, false, 0, 0);
     if (!found.found()) return found.bits();
     if (found.is_page()) {
       follow_with(found, c, i, seen);

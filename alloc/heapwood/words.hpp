@@ -126,4 +126,26 @@ HEAPWOOD_INLINE std::uint32_t cooperative_search(const Team& team, std::uint32_t
   return none;
 }
 
+// Searches `pieces` pieces cooperatively. Each lane of the group looks at another piece: one atomic
+// operation takes the tickets of all lanes. A lane whose look returns true leaves: for it the
+// result is true. `group` becomes the group of the lanes with the same result.
+template <class Group, class Look>
+HEAPWOOD_INLINE bool search_in_lanes(Group& group, std::uint32_t& search_tickets,
+                                     std::uint32_t pieces, Look look) {
+  simt::atomic_ref<std::uint32_t> word(search_tickets);
+  // relaxed, here and below: the tickets are only numbers.
+  const std::uint32_t begin = group.once([&] { return word.load(simt::relaxed); });
+  std::uint32_t last = 0;
+  HEAPWOOD_ROLLED
+  do {
+    const std::uint32_t first =
+        group.once([&] { return word.fetch_add(group.size(), simt::relaxed); });
+    last = first + group.size() - 1;
+    const bool leaves = look((first + group.rank()) % pieces);
+    group = group.part(leaves);
+    if (leaves) return true;
+  } while (!is_search_over(begin, last, pieces));
+  return false;
+}
+
 }  // namespace heapwood::alloc::arena
