@@ -19,6 +19,8 @@ constexpr const char* examples = R"(Examples:
   heapwood bench atrium statue --json out.json  all allocators, slowdown table
   heapwood stress malloc-free                   malloc and free without a builder
   heapwood graph uniform:100K:8                 a dynamic graph, every allocator
+  heapwood strings                              strings of a data frame
+  heapwood particles                            lists of particles
   heapwood replay program.trace                 recorded requests, every allocator
   heapwood animate statue~                      a moving scene, rebuilt every frame
   heapwood reproduce --out out/reproduce        the papers' tables and figures
@@ -69,9 +71,9 @@ int parse_and_run(int argc, char** argv, bool acts) {
   Invocation invocation;
   add_host_memory_options(program, invocation.host);
   invocation.argv.assign(argv, argv + argc);
-  for (const auto add :
-       {add_list, add_build, add_bench, add_stress, add_graph, add_replay, add_reproduce,
-        add_animate, add_render, add_trace, add_host_bench, add_compare, add_merge})
+  for (const auto add : {add_list, add_build, add_bench, add_stress, add_graph, add_strings,
+                         add_particles, add_replay, add_reproduce, add_animate, add_render,
+                         add_trace, add_host_bench, add_compare, add_merge})
     add(program, invocation);
   if (!program.parse(argc, argv)) return finish(static_cast<int>(Exit::done));
   invocation.files.writes(invocation.host.trace);

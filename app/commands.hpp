@@ -29,6 +29,8 @@ void add_build(Program& program, Invocation& invocation);
 void add_bench(Program& program, Invocation& invocation);
 void add_stress(Program& program, Invocation& invocation);
 void add_graph(Program& program, Invocation& invocation);
+void add_strings(Program& program, Invocation& invocation);
+void add_particles(Program& program, Invocation& invocation);
 void add_replay(Program& program, Invocation& invocation);
 void add_reproduce(Program& program, Invocation& invocation);
 void add_animate(Program& program, Invocation& invocation);

@@ -124,6 +124,22 @@ alloc::ProgramTrace record_stress(const StressBench& bench) {
   return trace;
 }
 
+alloc::ProgramTrace record_steps(const StepsBench& bench, const std::string& command,
+                                 const RecordSteps& run) {
+  alloc::ProgramTrace trace =
+      record_with_space(bench.device.id, pool_bytes(bench, bench.settings.pools.front()), true,
+                        [&](const simt::Memory& pool, alloc::RecordedMemory& memory) {
+                          workloads::StepsJob job;
+                          job.device = bench.device.id;
+                          job.pool = {pool.data(), pool.bytes()};
+                          job.seconds = bench.settings.seconds;
+                          run(job, memory);
+                        });
+  trace.source = fmt::format("{} {}, {}, {}", command, bench.workload.input,
+                             device_text(bench.device), version_line());
+  return trace;
+}
+
 std::string recorded_text(const std::string& path, const alloc::ProgramTrace& trace) {
   const std::uint64_t frees = trace.events.size() - trace.requests;
   std::string text =

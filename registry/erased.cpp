@@ -5,8 +5,10 @@
 #include "kdtree/build/driver.hpp"
 #include "kdtree/build/profile_run.hpp"
 #include "workloads/graph/adjacency_run.hpp"
+#include "workloads/particles/particles_run.hpp"
 #include "workloads/program_trace/replay_run.hpp"
 #include "workloads/stress_run.hpp"
+#include "workloads/strings/strings_run.hpp"
 
 namespace heapwood::registry::erased {
 
@@ -43,6 +45,16 @@ std::unique_ptr<workloads::graph::AdjacencyHeap> adjacency_heap(
 
 workloads::ReplayResult replay(const CpuFunctions& functions, const workloads::ReplayJob& job) {
   return workloads::replay_program<Allocator>(device_of(job.device, functions), job);
+}
+
+workloads::StepsResult strings(const CpuFunctions& functions,
+                               const workloads::strings::StringsJob& job) {
+  return workloads::strings::run_strings<Allocator>(device_of(job.device, functions), job);
+}
+
+workloads::StepsResult particles(const CpuFunctions& functions,
+                                 const workloads::particles::ParticlesJob& job) {
+  return workloads::particles::run_particles<Allocator>(device_of(job.device, functions), job);
 }
 
 kdtree::BuildProfile build_profiled(const CpuFunctions& functions, kdtree::Workspace& workspace,

@@ -19,6 +19,8 @@ workloads::StressResult stress(const CpuFunctions&, const workloads::StressJob&)
 std::unique_ptr<workloads::graph::AdjacencyHeap> adjacency_heap(const CpuFunctions&,
                                                                 const workloads::graph::HeapJob&);
 workloads::ReplayResult replay(const CpuFunctions&, const workloads::ReplayJob&);
+workloads::StepsResult strings(const CpuFunctions&, const workloads::strings::StringsJob&);
+workloads::StepsResult particles(const CpuFunctions&, const workloads::particles::ParticlesJob&);
 kdtree::BuildProfile build_profiled(const CpuFunctions&, kdtree::Workspace&,
                                     const kdtree::BuildOptions&);
 }  // namespace erased
@@ -45,6 +47,8 @@ constexpr CompiledAllocator make_erased() {
           .stress = With<A, erased::stress>::call,
           .adjacency_heap = With<A, erased::adjacency_heap>::call,
           .replay = With<A, erased::replay>::call,
+          .strings = With<A, erased::strings>::call,
+          .particles = With<A, erased::particles>::call,
           .build_profiled = With<A, erased::build_profiled>::call,
           .cpu_functions = &alloc::ErasedAllocator<A, simt::Cpu>::functions};
 }

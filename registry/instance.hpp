@@ -7,8 +7,10 @@
 #include "kdtree/build/profile_run.hpp"
 #include "registry/registry.hpp"
 #include "workloads/graph/adjacency_run.hpp"
+#include "workloads/particles/particles_run.hpp"
 #include "workloads/program_trace/replay_run.hpp"
 #include "workloads/stress_run.hpp"
+#include "workloads/strings/strings_run.hpp"
 
 namespace heapwood::registry {
 
@@ -61,6 +63,14 @@ constexpr CompiledAllocator make_compiled(
       .replay =
           [](const workloads::ReplayJob& job) {
             return workloads::replay_program<Allocator>(Cuda(job.device), job);
+          },
+      .strings =
+          [](const workloads::strings::StringsJob& job) {
+            return workloads::strings::run_strings<Allocator>(Cuda(job.device), job);
+          },
+      .particles =
+          [](const workloads::particles::ParticlesJob& job) {
+            return workloads::particles::run_particles<Allocator>(Cuda(job.device), job);
           }};
   if constexpr (with_probe) {
     compiled.build_profiled = [](kdtree::Workspace& workspace,

@@ -18,10 +18,17 @@
 #include "simt/launch.hpp"
 #include "workloads/graph/adjacency_heap.hpp"
 #include "workloads/program_trace/replay.hpp"
+#include "workloads/steps.hpp"
 #include "workloads/stress.hpp"
 
 namespace heapwood::kdtree {
 struct BuildProfile;
+}
+namespace heapwood::workloads::strings {
+struct StringsJob;
+}
+namespace heapwood::workloads::particles {
+struct ParticlesJob;
 }
 
 namespace heapwood::registry {
@@ -63,6 +70,10 @@ struct CompiledAllocator {
       const workloads::graph::HeapJob&);
   // Replays a program's requests once on a new pool (workloads/program_trace/replay.hpp).
   workloads::ReplayResult (*replay)(const workloads::ReplayJob&);
+  // Runs the steps of strings once on a new pool (workloads/strings/strings.hpp).
+  workloads::StepsResult (*strings)(const workloads::strings::StringsJob&);
+  // Runs the rounds of particles once on a new pool (workloads/particles/particles.hpp).
+  workloads::StepsResult (*particles)(const workloads::particles::ParticlesJob&);
   // Builds with the probe (kdtree/build/profile.hpp). nullptr on the GPU for allocators without
   // `own_kernels`, unless HEAPWOOD_PROBES is set.
   kdtree::BuildProfile (*build_profiled)(kdtree::Workspace&, const kdtree::BuildOptions&) = nullptr;

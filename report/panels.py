@@ -6,7 +6,7 @@ from .panels_builds import scatter_pages, share
 from .panels_graphs import GRAPH_PANELS
 from .panels_others import address_range, churn, each, exhausting, latency, memory, rcu, scaling
 from .panels_others import semaphores, utilization
-from .panels_own import ablation, pools, profile
+from .panels_own import ablation, particles, pools, profile, strings
 from .panels_regeff import calls_of_p, fragmentation, pages, properties, registers
 from .plots import PAYLOAD, Parameter, axis, sampled_and_grid
 from .text import bytes_text
@@ -92,4 +92,6 @@ PANELS = {
     "own-profile": profile,
     "own-pool": pool_over_build,
     "own-trace": rays,
+    "own-strings": strings,
+    "own-particles": particles,
 }

@@ -233,3 +233,65 @@ def allocators(results):
         ],
         notes,
     )
+
+
+def steps(item, unit, x_axis):
+    """Panels of a workload of steps: for each input the held memory over the steps in the first pool,
+    and a table of rates for each pool. `unit`: of rates, by its name."""
+    (per_second, scale) = unit
+
+    def rate(phase):
+        value = phase.get("items_per_second")
+        return value / scale if value else None
+
+    def cells_of(row, notes):
+        phases = row.get("phases", [])
+        cells = [outcome(row, rate(phase), notes) for phase in phases]
+        return [*cells, number(row.get("refused")), number(row.get("held_over_live"), 2)]
+
+    def name_of(results, row):
+        known = row["allocator"] in results.labels()
+        return name_cell(results, row["allocator"]) if known else heading(row["label"])
+
+    def panels(results):
+        blocks = []
+        for case in results.cases_of(item):
+            rows = case["results"]
+            pools = list(dict.fromkeys(row["pool"] for row in rows if row.get("pool")))
+            shown = [row for row in rows if row.get("pool", "") in ("", *pools[:1])]
+            curves = [
+                curve_of(
+                    row["label"],
+                    [
+                        (one["step"] + 1, one["held_bytes"] / one["live_bytes"])
+                        for one in row.get("memory", [])
+                        if one["live_bytes"]
+                    ],
+                    row["allocator"] if "frees" in row else None,
+                )
+                for row in shown
+            ]
+            source = rows[0]["source"] if rows else ""
+            title = f"{source}: held / live bytes, pool {', '.join(pools[:1])}"
+            blocks.append(plot(title, x_axis, axis("held / live"), curves))
+            for pool in pools:
+                notes = Notes()
+                of_pool = [row for row in rows if row.get("pool", pool) == pool]
+                names = [phase["phase"] for phase in of_pool[0].get("phases", [])]
+                lines = [[name_of(results, row), *cells_of(row, notes)] for row in of_pool]
+                blocks.append(
+                    table(
+                        f"{source}: {per_second}, pool {pool}",
+                        ["", *names, "refused", "held / live"],
+                        lines,
+                        notes.numbered(),
+                        [row["allocator"] if "frees" in row else None for row in of_pool],
+                    )
+                )
+        return blocks
+
+    return panels
+
+
+strings = steps("own-strings", ("million rows per second", 1e6), axis("step", log=False))
+particles = steps("own-particles", ("rounds per second", 1), axis("round", log=False))

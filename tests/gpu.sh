@@ -7,10 +7,10 @@
 #      pictures), every request of a build refused in turn, and the library in kernels;
 #   2. equal tree hashes on CPU and GPU, with both builders and in a small pool, for the procedural
 #      scenes and the given files, and a picture twice;
-#   3. heapwood stress with verification of contents, heapwood graph with its checks, a recorded
-#      program replayed, and moving scenes;
+#   3. heapwood stress with verification of contents, heapwood graph, strings and particles with
+#      their checks, recorded programs replayed, and moving scenes;
 #   4. memcheck, racecheck and synccheck of compute-sanitizer: a small build with every allocator,
-#      builds in a small pool, a small graph, a replay, two frames, a picture, and the examples.
+#      builds in a small pool, small workloads, a replay, two frames, a picture, and the examples.
 # Needs a GPU and the binaries of `cmake --build --preset cuda`; logs go to ${OUT:-out}/gpu.
 # GPU_JOBS (6) processes run concurrently, each test program in GPU_SHARDS (2) parts. With
 # GPUS="0 1 2 3" they run on these GPUs in turn, GPU_JOBS on each. A program is killed at its time
@@ -211,6 +211,10 @@ check "graph" 240 "$bin/heapwood" graph rgg:20k --layout all --batch 1K,10K --ro
   --device "$device"
 check "graph, counted" 240 "$bin/heapwood" graph cliques:20k --init counted --batch 1K --rounds 2 --runs 1 \
   --device "$device"
+check "strings" 240 "$bin/heapwood" strings lognormal:100k --device "$device" --runs 1
+check "particles" 240 "$bin/heapwood" particles doubling:50k --rounds 40 --device "$device" --runs 1
+check "replay of strings" 240 bash -c 'replayed "$@"' _ strings lognormal:5k
+check "replay of particles" 240 bash -c 'replayed "$@"' _ particles steady:2k --rounds 20
 check "replay" 240 bash -c 'replayed "$@"' _ build statue:5k
 check "replay of lifetimes" 240 bash -c 'replayed "$@"' _ stress lifetimes --requests 5K --pool 64M
 check "animate" 240 "$bin/heapwood" animate explode:20k --frames 4 --allocators atomic,heapwood,cfmmalloc,halloc --size 320x180 --trace primary,shaded \
@@ -240,6 +244,10 @@ if command -v compute-sanitizer > /dev/null; then
     check "$tool graph" 200 bash -c 'sanitize "$@"' _ \
       "$tool" graph uniform:500:6 --device "$device" --layout all --allocators heapwood,halloc --batch 300 \
       --rounds 2 --runs 1
+    check "$tool strings" 200 bash -c 'sanitize "$@"' _ \
+      "$tool" strings lognormal:500 --device "$device" --allocators heapwood,halloc --runs 1
+    check "$tool particles" 200 bash -c 'sanitize "$@"' _ \
+      "$tool" particles steady:300 --rounds 10 --device "$device" --allocators heapwood,halloc --runs 1
     check "$tool replay" 200 bash -c 'sanitize "$@"' _ \
       "$tool" replay "$logs/small.trace" --device "$device" --allocators heapwood,halloc --runs 1
     check "$tool animate" 200 bash -c 'sanitize "$@"' _ \

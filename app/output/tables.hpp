@@ -17,6 +17,8 @@ struct ProfiledBuild;
 struct ReplayBench;
 struct ReplayRow;
 struct Result;
+struct StepsBench;
+struct StepsRow;
 struct StressRow;
 }  // namespace heapwood::bench
 
@@ -71,6 +73,16 @@ inline constexpr const char* replay_columns =
     "peak_external_fragmentation=memory/peak/external_fragmentation_merged "
     "touched_bytes=memory/over_time/-1/touched_bytes "
     "address_bytes=memory/over_time/-1/address_bytes";
+
+// heapwood strings, particles: for each pool the rates of all steps, refusals and memory; memory
+// after each step in the first pool (no columns if no pool could be inspected).
+Table steps_table(const StepsBench& bench, const std::vector<StepsRow>& rows);
+Table steps_memory_table(const StepsBench& bench, const std::vector<StepsRow>& rows);
+inline constexpr const char* steps_columns =
+    "source digest allocator label lower_bound pool pool_bytes status reason step=.phase "
+    "items=.items samples=.runs_ms#|0 median_ms=.median_ms q1_ms=.q1_ms q3_ms=.q3_ms "
+    "items_per_second=.items_per_second requests=.requests refused=.refused|0 "
+    "all_ms=median_ms reset_ms~ held_over_live";
 
 // heapwood stress: times, refused requests, counts of P, or the figures of tests of memory use,
 // with a column per point or, for a single point, per figure; fragmentation at the peak and at the

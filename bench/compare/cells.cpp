@@ -12,6 +12,7 @@
 #include "bench/replay_bench.hpp"
 #include "bench/reproduce/reproduce.hpp"
 #include "bench/results/json.hpp"
+#include "bench/steps_bench.hpp"
 #include "bench/stress.hpp"
 #include "scenes/file.hpp"
 
@@ -20,9 +21,9 @@ namespace heapwood::bench {
 namespace {
 
 constexpr const char* trace_results_schema = "heapwood.trace/1";
-constexpr const char* known_schemas[] = {bench_schema,    stress_schema,  graph_schema,
-                                         replay_schema,   animate_schema, trace_results_schema,
-                                         reproduce_schema};
+constexpr const char* known_schemas[] = {bench_schema,   stress_schema,    graph_schema,
+                                         replay_schema,  animate_schema,   trace_results_schema,
+                                         strings_schema, particles_schema, reproduce_schema};
 
 // The keys of a result that identify its measurement. Reading a file adds `case` and `measured_on`.
 constexpr const char* identifying[] = {"case",   "measured_on", "scene",  "source",  "graph",

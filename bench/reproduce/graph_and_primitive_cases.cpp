@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The cases of dynamic graphs (Ouroboros section 6.2): uses the runner of `heapwood graph` on the
 // graphs of the paper's table 1, or on generated ones of the same size. Also the cases of
-// semaphores and RCU.
+// strings, particles, semaphores and RCU.
 #include <filesystem>
 
 #include "bench/graph_bench.hpp"
@@ -9,6 +9,7 @@
 #include "bench/reproduce/reproduce.hpp"
 #include "bench/results/format.hpp"
 #include "bench/row_bench.hpp"
+#include "bench/steps_workloads.hpp"
 #include "workloads/graph/source.hpp"
 #include "workloads/stress_primitives.hpp"
 
@@ -96,6 +97,38 @@ ReproduceCases graph_cases(const Experiment& experiment, const ReproduceSetup& s
   ReproduceCases cases;
   for (const std::string& graph : split(experiment.list("graphs", setup), ','))
     cases.push_back(graph_case(graph, experiment, setup));
+  return cases;
+}
+
+ReproduceCases steps_cases(const Experiment& experiment, const ReproduceSetup& setup) {
+  StepsBench bench;
+  bench.device = setup.device;
+  bench.allocators = experiment.allocators(setup);
+  const std::string pools = experiment.text("pool");
+  bench.settings.pools = parse_steps_pools(pools);
+  bench.settings.runs = experiment.runs(setup);
+  bench.settings.seconds = 5 * setup.seconds;
+  bench.settings.budget_seconds = setup.seconds;
+  ReproduceCases cases;
+  for (const std::string& input : split(experiment.list("inputs", setup), ',')) {
+    ReproduceCase& one = cases.emplace_back(ReproduceCase{
+        fmt::format("{} {} pool={} runs={}", experiment.kind, input, pools, bench.settings.runs),
+        bench.allocators});
+    const bool is_strings = experiment.kind == "strings";
+    one.measure = [bench, input, is_strings](const Announce& announce) mutable {
+      announce("computing the expected result");
+      constexpr unsigned rounds = 100;
+      bench.workload =
+          (is_strings ? strings_task : particles_task)(input, rounds, bench.device.id).workload;
+      Json results = Json::array();
+      for (const StepsRow& row : run_steps(bench, on_step(announce))) {
+        results.push_back(described(row));
+        // The page takes results with this key for those of allocators.
+        if (row.allocator == bench.workload.baseline) results.back().erase("frees");
+      }
+      return results;
+    };
+  }
   return cases;
 }
 

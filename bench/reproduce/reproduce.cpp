@@ -84,7 +84,7 @@ const std::map<std::string, MakeCases> makers{
     {"stress", stress_cases}, {"build", scene_cases},        {"recorded", scene_cases},
     {"trace", scene_cases},   {"profile", scene_cases},      {"graph", graph_cases},
     {"host", host_cases},     {"registers", register_cases}, {"semaphore", primitive_cases},
-    {"rcu", primitive_cases},
+    {"rcu", primitive_cases}, {"strings", steps_cases},      {"particles", steps_cases},
 };
 
 }  // namespace

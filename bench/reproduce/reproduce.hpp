@@ -51,6 +51,7 @@ struct ReproduceCase {
 // recorded      scenes=, refs=, pool=: records the pool during a build
 // trace, profile   scenes=
 // graph         graphs=, phases=, updates=, init=, layouts=
+// strings, particles   inputs=, pool=
 // registers, semaphore, rcu, host
 //
 // Each may have only=IDS, which restricts the requested allocators, runs= (default 5), and time=, a
@@ -98,6 +99,7 @@ ReproduceCases stress_cases(const Experiment& experiment, const ReproduceSetup& 
 // The cases of builds, recorded builds, rays and profiles.
 ReproduceCases scene_cases(const Experiment& experiment, const ReproduceSetup& setup);
 ReproduceCases graph_cases(const Experiment& experiment, const ReproduceSetup& setup);
+ReproduceCases steps_cases(const Experiment& experiment, const ReproduceSetup& setup);
 ReproduceCases primitive_cases(const Experiment& experiment, const ReproduceSetup& setup);
 ReproduceCases host_cases(const Experiment& experiment, const ReproduceSetup& setup);
 // Registers of kernels with one malloc, one free, and both (RegEff table 1).

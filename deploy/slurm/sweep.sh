@@ -6,8 +6,8 @@
 #   deploy/slurm/sweep.sh out/sweep 8 --partition=gpu --gpus=1 -- bench atrium statue --runs 15
 # FOLDER    results.json, shards/ and log/; on a file system that all nodes share
 # SHARDS    number of shards; N%MAX runs at most MAX at once
-# COMMAND   bench, stress, graph, animate, replay or reproduce, with its arguments except --json,
-#           --out, --resume and --shard
+# COMMAND   bench, stress, graph, strings, particles, animate, replay or reproduce, with its
+#           arguments except --json, --out, --resume and --shard
 # A repeated call submits the shards that are missing and merges.
 # HEAPWOOD  the program (default: heapwood); may be several words: "apptainer run --nv heapwood.sif"
 set -euo pipefail
@@ -35,8 +35,8 @@ done
 (( $# > 1 )) || refuse "no command: add -- and one, such as -- bench atrium statue"
 shift
 case $1 in
-  bench | stress | graph | animate | replay | reproduce) ;;
-  *) refuse "'$1': expected bench, stress, graph, animate, replay or reproduce" ;;
+  bench | stress | graph | strings | particles | animate | replay | reproduce) ;;
+  *) refuse "'$1': expected bench, stress, graph, strings, particles, animate, replay, reproduce" ;;
 esac
 for word in "$@"; do
   case $word in

@@ -82,6 +82,30 @@ class Pools(unittest.TestCase):
         self.assertIn("a: 8 MiB AtomicMalloc, 16 MiB ScatterAlloc", note)
 
 
+class Steps(unittest.TestCase):
+    def test_rates_of_each_pool_and_memory_of_the_first(self):
+        def run(allocator, pool, status="ok", **more):
+            return {
+                **row(allocator, [5] * 3, status=status, source="steady:9", **more),
+                **({"pool": pool} if pool else {}),
+                "phases": [{"phase": "rounds", "items_per_second": 20}],
+                "refused": 0 if status == "ok" else 7,
+                "held_over_live": 1.25,
+                "memory": [{"step": 3, "live_bytes": 80, "held_bytes": 100}],
+            }
+
+        rings = run("rings", "4x")
+        del rings["frees"]
+        made = one_case("own-particles", run("halloc", "4x"), rings, run("halloc", "2x", "failed"))
+        plot, large, small = PANELS["own-particles"](results(made))
+        self.assertEqual([(c["x"], c["y"]) for c in plot["curves"]], [([4], [1.25])] * 2)
+        self.assertEqual(large["columns"], ["", "rounds", "refused", "held / live"])
+        self.assertEqual(
+            texts(large), [["Halloc", "20", "0", "1.25"], ["rings", "20", "0", "1.25"]]
+        )
+        self.assertEqual(texts(small), [["Halloc", "20", "7", "1.25"]])
+
+
 class Ablation(unittest.TestCase):
     def test_gain_of_each_step(self):
         steps = {

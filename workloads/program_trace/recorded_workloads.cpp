@@ -22,4 +22,18 @@ void record_stress(const StressJob& job, alloc::RecordedMemory& memory) {
   simt::throw_without_cuda("recording");
 }
 
+void record_strings(const strings::StringsJob& job, alloc::RecordedMemory& memory) {
+  if (job.device.kind == simt::DeviceKind::cpu)
+    return recorded_detail::strings<simt::Cpu>(job, memory);
+  if constexpr (simt::has_cuda) return recorded_cuda::strings(job, memory);
+  simt::throw_without_cuda("recording");
+}
+
+void record_particles(const particles::ParticlesJob& job, alloc::RecordedMemory& memory) {
+  if (job.device.kind == simt::DeviceKind::cpu)
+    return recorded_detail::particles<simt::Cpu>(job, memory);
+  if constexpr (simt::has_cuda) return recorded_cuda::particles(job, memory);
+  simt::throw_without_cuda("recording");
+}
+
 }  // namespace heapwood::workloads

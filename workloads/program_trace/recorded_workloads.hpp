@@ -6,7 +6,9 @@
 
 #include "alloc/adaptors/recorded.hpp"
 #include "workloads/graph/adjacency_heap.hpp"
+#include "workloads/particles/particles.hpp"
 #include "workloads/stress.hpp"
+#include "workloads/strings/strings.hpp"
 
 namespace heapwood::workloads {
 
@@ -16,5 +18,7 @@ std::unique_ptr<graph::AdjacencyHeap> recorded_adjacency_heap(const graph::HeapJ
                                                               alloc::RecordedMemory& memory);
 // For tests with lifetimes only (has_lifetimes()).
 void record_stress(const StressJob& job, alloc::RecordedMemory& memory);
+void record_strings(const strings::StringsJob& job, alloc::RecordedMemory& memory);
+void record_particles(const particles::ParticlesJob& job, alloc::RecordedMemory& memory);
 
 }  // namespace heapwood::workloads

@@ -13,4 +13,12 @@ void stress(const StressJob& job, alloc::RecordedMemory& memory) {
   recorded_detail::stress<simt::Cuda>(job, memory);
 }
 
+void strings(const strings::StringsJob& job, alloc::RecordedMemory& memory) {
+  recorded_detail::strings<simt::Cuda>(job, memory);
+}
+
+void particles(const particles::ParticlesJob& job, alloc::RecordedMemory& memory) {
+  recorded_detail::particles<simt::Cuda>(job, memory);
+}
+
 }  // namespace heapwood::workloads::recorded_cuda

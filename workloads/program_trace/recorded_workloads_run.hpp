@@ -8,8 +8,10 @@
 #include "alloc/allocators/heapwood.hpp"
 #include "simt/launch.hpp"
 #include "workloads/graph/adjacency_run.hpp"
+#include "workloads/particles/particles_run.hpp"
 #include "workloads/program_trace/recorded_workloads.hpp"
 #include "workloads/stress_lifetimes.hpp"
+#include "workloads/strings/strings_run.hpp"
 
 namespace heapwood::workloads {
 
@@ -73,6 +75,18 @@ void stress(const StressJob& job, alloc::RecordedMemory& memory) {
   StressLifetimes<Allocator, Recording>(device, job).run();
 }
 
+template <class Device>
+void strings(const strings::StringsJob& job, alloc::RecordedMemory& memory) {
+  workloads::strings::run_strings<Allocator>(RecordingDevice<Device>(Device(job.device), memory),
+                                             job);
+}
+
+template <class Device>
+void particles(const particles::ParticlesJob& job, alloc::RecordedMemory& memory) {
+  workloads::particles::run_particles<Allocator>(
+      RecordingDevice<Device>(Device(job.device), memory), job);
+}
+
 }  // namespace heapwood::workloads::recorded_detail
 
 // In recorded_workloads_cuda.cu.
@@ -81,5 +95,7 @@ namespace heapwood::workloads::recorded_cuda {
 std::unique_ptr<graph::AdjacencyHeap> adjacency_heap(const graph::HeapJob& job,
                                                      alloc::RecordedMemory& memory);
 void stress(const StressJob& job, alloc::RecordedMemory& memory);
+void strings(const strings::StringsJob& job, alloc::RecordedMemory& memory);
+void particles(const particles::ParticlesJob& job, alloc::RecordedMemory& memory);
 
 }  // namespace heapwood::workloads::recorded_cuda

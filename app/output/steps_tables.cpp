@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/output/tables.hpp"
+#include "bench/results/format.hpp"
+#include "bench/results/row_tables.hpp"
+#include "bench/steps_bench.hpp"
+
+namespace heapwood::app {
+
+namespace {
+
+using workloads::StepMemory;
+
+void add_pool_heading(Table& table, std::string& pool, const StepsRow& row) {
+  if (row.pool.empty() || row.pool == pool) return;
+  pool = row.pool;
+  table.add_heading(fmt::format("pool {}{}", size_text(row.pool_bytes),
+                                pool.ends_with('x') ? fmt::format(" ({})", pool) : ""));
+}
+
+// The clearly fastest allocator of a pool in a step, or in all steps.
+const StepsRow* fastest(const std::vector<StepsRow>& rows, const StepsRow& of,
+                        std::optional<std::size_t> step) {
+  return find_fastest(pointers_to(rows),
+                      [&](const StepsRow& row) -> const std::vector<double>* {
+                        if (row.pool != of.pool || row.pool.empty()) return nullptr;
+                        return step ? &row.steps[*step].ms : &row.runs_ms;
+                      })
+      .row;
+}
+
+std::string ratio_of(const StepMemory& memory) {
+  if (memory.live_bytes == 0) return missing;
+  return ratio_text(static_cast<double>(memory.held_bytes) /
+                    static_cast<double>(memory.live_bytes));
+}
+
+}  // namespace
+
+Table steps_table(const StepsBench& bench, const std::vector<StepsRow>& rows) {
+  const StepsWorkload& workload = bench.workload;
+  const bool has_steps = workload.steps.size() > 1;
+  Table table;
+  table.title = fmt::format("{}: {}{}s per second, {} in use at the peak, median of {}",
+                            workload.input, workload.per_second > 1 ? "million " : "",
+                            workload.unit, bytes_text(workload.peak_bytes),
+                            plural_text(static_cast<std::uint64_t>(bench.settings.runs), "run"));
+  table.columns = columns_of("allocator<");
+  for (const StepsWorkload::Step& step : workload.steps) table.columns.push_back({step.name});
+  table.columns.push_back({"all [ms]"});
+  table.columns.push_back({"refused"});
+  table.columns.push_back({"held / live"});
+  Footnotes footnotes;
+  bool has_fastest = false;
+  std::string pool;
+  for (const StepsRow& row : rows) {
+    add_pool_heading(table, pool, row);
+    std::vector<Cell> cells{footnotes.marked(row.marked_label(), row)};
+    if (row.runs_ms.empty()) {
+      cells.emplace_back(name(row.status));
+    } else {
+      for (std::size_t i = 0; i < row.steps.size(); ++i) {
+        const bool is_best = has_steps && fastest(rows, row, i) == &row;
+        has_fastest |= is_best;
+        const std::optional<double> rate = row.steps[i].rate();
+        cells.emplace_back(rate ? figure_text(*rate / workload.per_second) : missing, is_best);
+      }
+      const bool is_best = fastest(rows, row, std::nullopt) == &row;
+      has_fastest |= is_best;
+      cells.emplace_back(figure_text(median(row.runs_ms)), is_best);
+      const std::optional<double> ratio = row.held_over_live();
+      append(cells, count_text(row.refused()), ratio ? ratio_text(*ratio) : missing);
+    }
+    cells.resize(table.columns.size(), Cell(missing));
+    table.add(std::move(cells));
+  }
+  explain_marks(table, has_fastest, rows);
+  footnotes.append_to(table.notes);
+  return table;
+}
+
+Table steps_memory_table(const StepsBench& bench, const std::vector<StepsRow>& rows) {
+  constexpr std::size_t max_columns = 10;
+  // The steps shown: all, or evenly spaced ones and the last.
+  std::vector<std::uint32_t> steps;
+  for (const StepsRow& row : rows) {
+    for (const StepMemory& memory : row.memory) {
+      if (std::ranges::find(steps, memory.step) == steps.end()) steps.push_back(memory.step);
+    }
+  }
+  std::ranges::sort(steps);
+  Table table;
+  if (steps.empty()) return table;
+  std::vector<std::uint32_t> shown;
+  const std::size_t stride = (steps.size() + max_columns - 1) / max_columns;
+  for (std::size_t i = (steps.size() - 1) % stride; i < steps.size(); i += stride)
+    shown.push_back(steps[i]);
+  const PoolSize& pool = bench.settings.pools.front();
+  table.title = fmt::format("Held / live bytes, pool {}", pool.text);
+  table.columns = columns_of("allocator<");
+  const bool has_names = bench.workload.steps.size() > 1;
+  for (const std::uint32_t step : shown)
+    table.columns.push_back({has_names ? bench.workload.steps[step].name : std::to_string(step + 1),
+                             false, false, has_names ? "after" : "after round"});
+  for (const StepsRow& row : rows) {
+    if (row.memory.empty() || (!row.pool.empty() && row.pool != pool.text)) continue;
+    std::vector<Cell> cells{row.marked_label()};
+    for (const std::uint32_t step : shown) {
+      const auto found = std::ranges::find(row.memory, step, &StepMemory::step);
+      cells.emplace_back(found == row.memory.end() ? missing : ratio_of(*found));
+    }
+    table.add(std::move(cells));
+  }
+  table.notes.push_back(
+      "held: neither free nor the allocator's tables; live: bytes requested and not freed");
+  return table;
+}
+
+}  // namespace heapwood::app

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+// heapwood strings and heapwood particles: tables, JSON and --resume, shards, traces, errors.
+#include <algorithm>
+
+#include "alloc/recording/trace_file.hpp"
+#include "bench/program/options.hpp"
+#include "bench/steps_bench.hpp"
+#include "tests/app/executable.hpp"
+
+namespace heapwood::tests {
+namespace {
+
+struct StepsCommands : Executable, testing::WithParamInterface<const char*> {
+  std::string command(const std::string& more, int runs = 1,
+                      const std::string& allocators = "atomic,cmalloc,heapwood") const {
+    return std::string(GetParam()) + " --device cpu --threads 2 --runs " + std::to_string(runs) +
+           " --allocators " + allocators + " " + more;
+  }
+  bool is_strings() const { return std::string(GetParam()).starts_with("strings"); }
+  std::string schema() const {
+    return is_strings() ? "heapwood.strings/1" : "heapwood.particles/1";
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Workloads, StepsCommands,
+                         testing::Values("strings lognormal:300",
+                                         "particles steady:60 --rounds 20"),
+                         [](const auto& test) {
+                           return std::string(test.param).substr(0, 7) == "strings" ? "strings"
+                                                                                    : "particles";
+                         });
+
+TEST_P(StepsCommands, PrintTables) {
+  const std::string outcome = output(command("--pool 32x,1M"));
+  expect_words(outcome, {"per second", "AtomicMalloc *", "Heapwood", "(32x)", "pool 1 MiB",
+                         "no allocator: ", "refused", "Held / live bytes", "device: cpu"});
+  expect_words(output(command("--format markdown", 1, "heapwood")), {"| Heapwood"});
+}
+
+TEST_P(StepsCommands, WriteAndResumeJson) {
+  const std::string path = folder_ / "steps.json";
+  output(command("--json " + path, 3, "cmalloc"));
+  const json before = json::parse(read_file(path));
+  EXPECT_EQ(before["schema"], schema());
+  const json& result = before["results"][0];
+  EXPECT_EQ(result["status"], "ok") << result.dump(1);
+  EXPECT_EQ(result["runs_ms"].size(), 3u);
+  EXPECT_EQ(result["refused"], 0);
+  EXPECT_GT(result["requests"], 100);
+  EXPECT_GE(result["held_over_live"], 1.0);
+  EXPECT_EQ(result["phases"].size(), is_strings() ? 7u : 1u);
+  EXPECT_EQ(result["phases"][0]["runs_ms"].size(), 3u);
+  EXPECT_GT(result["phases"][0]["items_per_second"], 0);
+  EXPECT_GE(result["memory"].size(), 7u);
+  output(command("--resume --json " + path, 3));
+  const json after = json::parse(read_file(path));
+  const std::size_t pools = is_strings() ? 2 : 3, baselines = is_strings() ? 1 : 3;
+  ASSERT_EQ(after["results"].size(), 3 * pools + baselines);
+  EXPECT_EQ(after["results"][1]["allocator"], "cmalloc");
+  EXPECT_EQ(after["results"][1]["runs_ms"], result["runs_ms"]);
+  output("compare " + path + " " + path);
+}
+
+TEST_P(StepsCommands, ShardsAreMerged) {
+  std::vector<std::string> parts;
+  std::size_t results = 0;
+  for (const char* number : {"1", "2", "3"}) {
+    parts.push_back(folder_ / std::string("part") + number + ".json");
+    output(command("--pool 8x --shard " + std::string(number) + "/3 --json " + parts.back()));
+    results += json::parse(read_file(parts.back()))["results"].size();
+  }
+  EXPECT_EQ(results, 4u);  // three allocators and the method without one
+  output("merge " + (folder_ / "all.json ") + parts[0] + " " + parts[1] + " " + parts[2]);
+  EXPECT_EQ(json::parse(read_file(folder_ / "all.json"))["results"].size(), 4u);
+}
+
+TEST_P(StepsCommands, RefusedRequestsAreReported) {
+  const std::string large =
+      std::string(is_strings() ? "strings lognormal:3k" : "particles doubling:3k --rounds 20") +
+      " --device cpu --threads 2 --runs 1 --allocators cmalloc --pool 64K";
+  expect_words(output(large), {"requests refused"});
+  EXPECT_EQ(run(large + " --strict").exit, 5);
+}
+
+TEST_P(StepsCommands, CsvHasALinePerStep) {
+  const std::string outcome = output(command("--format csv --pool 8x"));
+  EXPECT_EQ(std::ranges::count(outcome, '\n'), is_strings() ? 1 + 4 * 7 : 1 + 4) << outcome;
+}
+
+TEST_P(StepsCommands, RecordATraceThatReplays) {
+  const std::string path = folder_ / "steps.trace";
+  output(command("--record-trace " + path));
+  const alloc::ProgramTrace trace = alloc::read_program_trace(read_file(path), path);
+  EXPECT_EQ(trace.dropped + trace.refused + trace.unmatched, 0u);
+  EXPECT_GT(trace.requests, 300u);
+  EXPECT_GE(trace.kernel_ends.size(), is_strings() ? 6u : 20u);
+  EXPECT_EQ(trace.source.find(is_strings() ? "strings lognormal" : "particles steady"), 0u);
+  output("replay " + path + " --device cpu --threads 2 --runs 1 --allocators heapwood");
+  expect_error(command("--record-trace " + path + " --json a.json"), 2, {"--record-trace"});
+}
+
+using StepsErrors = Executable;
+
+TEST_F(StepsErrors, UnusableTextFiles) {
+  write_file(folder_ / "empty.txt", "");
+  expect_error("strings " + (folder_ / "empty.txt") + " --device cpu", 3,
+               {"empty.txt", "no lines"});
+  expect_error("strings " + folder_.path().string() + " --device cpu", 3, {"directory"});
+}
+
+// An error of one candidate fails its row only.
+TEST(StepsRunner, FailuresAreRows) {
+  bench::StepsBench steps;
+  steps.device = simt::find_device("cpu", 2);
+  steps.allocators = bench::find_allocators("atomic,heapwood");
+  steps.settings.pools = bench::parse_steps_pools("1M,900T");
+  steps.settings.runs = 1;
+  bench::StepsWorkload& workload = steps.workload;
+  workload.schema = bench::strings_schema;
+  workload.unit = "row";
+  workload.steps = {{"one", 5}};
+  workload.baseline = workload.baseline_label = "none";
+  workload.run = [](const bench::Allocator& entry, const workloads::StepsJob&) {
+    if (std::string(entry.traits->id) == "atomic") throw Error(Exit::failed, "differs");
+    workloads::StepsResult result;
+    result.steps = {{.ms = 2, .requests = 4, .refused = 1}};
+    return result;
+  };
+  workload.run_baseline = [](const workloads::StepsJob&) {
+    workloads::StepsResult result;
+    result.steps = {{.ms = 1}};
+    return result;
+  };
+  const std::vector<bench::StepsRow> rows = bench::run_steps(steps, {});
+  ASSERT_EQ(rows.size(), 5u);
+  EXPECT_EQ(rows[0].status, bench::Status::failed);
+  EXPECT_EQ(rows[0].reason, "differs");
+  EXPECT_EQ(rows[1].status, bench::Status::incomplete);
+  EXPECT_EQ(rows[1].reason, "1 of 4 requests refused");
+  EXPECT_EQ(rows[1].steps[0].rate(), 2500);
+  EXPECT_EQ(rows[2].status, bench::Status::ok);
+  EXPECT_EQ(rows[2].allocator, "none");
+  EXPECT_EQ(rows[3].status, bench::Status::failed);
+  EXPECT_EQ(rows[4].status, bench::Status::failed);
+}
+
+}  // namespace
+}  // namespace heapwood::tests

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+// heapwood strings: input, both methods against plain strings, exhaustion, with every allocator.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "alloc/allocators/cuda_malloc.hpp"
+#include "alloc/allocators/heapwood.hpp"
+#include "scenes/file.hpp"
+#include "tests/errors.hpp"
+#include "tests/folder.hpp"
+#include "tests/simt/lockstep.hpp"
+#include "tests/workloads/stress_jobs.hpp"
+#include "workloads/strings/strings_run.hpp"
+#include "workloads/strings/two_pass_run.hpp"
+
+namespace heapwood::workloads::strings {
+namespace {
+
+HostColumn column_of(const std::vector<std::string>& rows) {
+  HostColumn column;
+  for (const std::string& row : rows) {
+    column.bytes.insert(column.bytes.end(), row.begin(), row.end());
+    column.offsets.push_back(column.bytes.size());
+  }
+  return column;
+}
+
+std::string text_of(const HostColumn& column, std::uint64_t piece) {
+  return {column.bytes.begin() + static_cast<std::ptrdiff_t>(column.offsets[piece]),
+          column.bytes.begin() + static_cast<std::ptrdiff_t>(column.offsets[piece + 1])};
+}
+
+void replace_all(std::string& text, const std::string& pattern, const std::string& by) {
+  for (std::size_t at = 0; (at = text.find(pattern, at)) != std::string::npos; at += by.size())
+    text.replace(at, pattern.size(), by);
+}
+
+// All steps with std::string. Only for rows of ASCII characters, U+0149, sharp s and e with acute.
+std::vector<std::vector<std::string>> plain_steps(const std::vector<std::string>& rows) {
+  std::vector<std::vector<std::string>> result;
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    std::string text = rows[row];
+    for (char& c : text) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
+    replace_all(text, "\xc5\x89", "\xca\xbcN");
+    replace_all(text, "\xc3\x9f", "SS");
+    replace_all(text, "\xc3\xa9", "\xc3\x89");
+    text += " " + rows[rows.size() - 1 - row];
+    replace_all(text, "ER", "[error]");
+    std::vector<std::string> kept;
+    std::uint32_t number = 0;
+    for (std::size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1, ++number) {
+      end = text.find(' ', begin);
+      if (is_kept(row, number)) kept.push_back(text.substr(begin, end - begin));
+    }
+    result.push_back(kept);
+  }
+  return result;
+}
+
+void expect_plain(const HostColumn& column, const std::vector<std::string>& rows) {
+  const std::vector<std::vector<std::string>> expected = plain_steps(rows);
+  ASSERT_EQ(column.rows(), expected.size());
+  for (std::size_t row = 0; row < expected.size(); ++row) {
+    ASSERT_EQ(column.begins[row + 1] - column.begins[row], expected[row].size()) << row;
+    for (std::size_t i = 0; i < expected[row].size(); ++i)
+      EXPECT_EQ(text_of(column, column.begins[row] + i), expected[row][i]) << row;
+  }
+}
+
+std::vector<std::string> random_rows(std::uint64_t count) {
+  const HostColumn column = generate_strings(count, 3);
+  std::vector<std::string> rows;
+  for (std::uint64_t i = 0; i < count; ++i) rows.push_back(text_of(column, i));
+  return rows;
+}
+
+const std::vector<std::string>& odd_rows() {
+  static const std::vector<std::string> rows{"",
+                                             " ",
+                                             "  a  b ",
+                                             "er",
+                                             "eer",
+                                             "e",
+                                             "eeerer r",
+                                             "\xc5\x89\xc5\x89",
+                                             "\xc3\x9f",
+                                             "caf\xc3\xa9",
+                                             "ER ER",
+                                             "x",
+                                             std::string(5000, 'e'),
+                                             std::string(300, ' ')};
+  return rows;
+}
+
+class Strings : public StressJobs {
+ protected:
+  void prepare(const std::vector<std::string>& rows) {
+    input_.column = column_of(rows);
+    data_ = prepare_strings(device_, input_);
+  }
+  StringsJob job(std::size_t pool_bytes) {
+    if (memory_.bytes() != pool_bytes) memory_ = simt::Memory(device_, pool_bytes);
+    StringsJob job;
+    job.device = device_;
+    job.pool = {memory_.data(), pool_bytes};
+    job.inspects = true;
+    job.data = &data_;
+    return job;
+  }
+
+  StringsInput input_;
+  StringsData data_;
+};
+
+TEST_F(Strings, TwoPassesGivePlainStrings) {
+  std::vector<std::string> rows = random_rows(700);
+  rows.insert(rows.end(), odd_rows().begin(), odd_rows().end());
+  prepare(rows);
+  expect_plain(data_.result, rows);
+  const StepsResult result = run_two_pass(data_, true, 60);  // checks its result
+  EXPECT_EQ(result.steps.size(), step_count);
+  EXPECT_EQ(result.memory.size(), step_count - 1);
+}
+
+TEST_F(Strings, EveryAllocatorGivesTheSameStrings) {
+  std::vector<std::string> rows = random_rows(300);
+  rows.insert(rows.end(), odd_rows().begin(), odd_rows().end());
+  prepare(rows);
+  each_allocator([&](const registry::CompiledAllocator& allocator) {
+    if (!allocator.traits->keeps_live_memory) return;
+    const StepsResult result = allocator.strings(job(std::size_t{16} << 20));
+    ASSERT_EQ(result.steps.size(), step_count);
+    EXPECT_EQ(result.steps[0].requests, rows.size());
+    if (std::string(allocator.traits->id) == "toy") return;  // few blocks of one size
+    EXPECT_EQ(result.steps[4].requests, data_.pieces);
+    EXPECT_EQ(result.refused(), 0u);
+    for (const StepMemory& memory : result.memory) {
+      EXPECT_EQ(memory.live_bytes, data_.live_bytes[memory.step]) << memory.step;
+      if (memory.live_bytes != 0) EXPECT_GE(memory.held_bytes, memory.live_bytes);
+    }
+  });
+}
+
+// Rows keep their old strings; those that were served are checked.
+TEST_F(Strings, RefusedRequestsDoNoHarm) {
+  prepare(random_rows(2000));
+  each_allocator([&](const registry::CompiledAllocator& allocator) {
+    const std::size_t pool = std::max<std::size_t>(64 << 10, allocator.traits->smallest_pool);
+    if (!allocator.traits->keeps_live_memory) return;
+    const StepsResult result = allocator.strings(job(pool));
+    if (allocator.traits->in_pool && pool < data_.peak_bytes()) EXPECT_GT(result.refused(), 0u);
+  });
+}
+
+TEST_F(Strings, WarpsOfSeveralLanes) {
+  if (device_.kind != simt::DeviceKind::cpu) GTEST_SKIP() << "simulated warps are of CPU threads";
+  const std::vector<std::string> rows = random_rows(300);
+  prepare(rows);
+  const simt::Lockstep<4> device(3);
+  for (const std::size_t pool : {std::size_t{4} << 20, std::size_t{64} << 10}) {
+    const StringsJob small = job(pool);
+    const StepsResult result = run_strings<alloc::Heapwood>(device, small);
+    EXPECT_EQ(result.refused() == 0, pool > 1 << 20);
+  }
+  Column now;
+  double ms = 0;
+  for (const Step step :
+       {Step::load, Step::upper, Step::concatenate, Step::replace, Step::split, Step::filter}) {
+    now = two_pass_detail::step_on(device, step, (step == Step::load ? data_.input : now).source(),
+                                   data_.input.source(), 60, ms);
+  }
+  check_strings(now.download(), data_.result, {});
+}
+
+TEST_F(Strings, DifferencesAreFound) {
+  prepare(random_rows(50));
+  HostColumn changed = data_.result;
+  ASSERT_FALSE(changed.bytes.empty());
+  changed.bytes.back() ^= 1;
+  const auto check = [&](const std::vector<std::uint8_t>& refused) {
+    check_strings(changed, data_.result, refused);
+  };
+  tests::expect_error(Exit::failed, {"the strings of row", "differ"}, [&] { check({}); });
+  check(std::vector<std::uint8_t>(50, 1));  // of refused rows nothing is known
+  changed = data_.result;
+  ++changed.offsets[changed.offsets.size() / 2];
+  tests::expect_error(Exit::failed, {"the strings of row"}, [&] { check({}); });
+}
+
+TEST_F(Strings, LeaveNoBlocksInAHeapOutsideThePool) {
+  if (device_.kind != simt::DeviceKind::cpu) GTEST_SKIP() << "a GPU's heap does not count";
+  const registry::RegisteredAllocator* const builtin = registry::find("cuda");
+  if (builtin == nullptr) GTEST_SKIP() << "not compiled in";
+  prepare(random_rows(100));
+  builtin->cpu->strings(job(1 << 20));
+  EXPECT_EQ(reinterpret_cast<const alloc::CudaMalloc::Head*>(memory_.data())->live, 0u);
+}
+
+TEST(StringsInput, IsTheSameEverywhere) {
+  const HostColumn column = generate_strings(20000, 1);
+  EXPECT_EQ(scenes::hex_digits(scenes::fnv1a(
+                {reinterpret_cast<const char*>(column.bytes.data()), column.bytes.size()})),
+            "032ee3ad80043c9e");
+  std::vector<std::uint64_t> lengths;
+  for (std::uint64_t i = 0; i < column.rows(); ++i)
+    lengths.push_back(column.offsets[i + 1] - column.offsets[i]);
+  std::ranges::sort(lengths);
+  EXPECT_EQ(lengths.front(), 1u);
+  EXPECT_NEAR(static_cast<double>(lengths[10000]), 16, 1);
+  EXPECT_GT(lengths.back(), 1000u);
+  EXPECT_LE(lengths.back(), max_input_bytes);
+  EXPECT_NE(generate_strings(20000, 2).bytes, column.bytes);
+}
+
+TEST(StringsInput, LinesBecomeRows) {
+  const tests::Folder folder;
+  const auto rows_of = [&](const std::string& text) {
+    const StringsInput input = load_strings(folder.write("a.txt", text));
+    std::vector<std::string> rows;
+    for (std::uint64_t i = 0; i < input.column.rows(); ++i)
+      rows.push_back(text_of(input.column, i));
+    return rows;
+  };
+  EXPECT_EQ(rows_of("a\r\n\nb c"), (std::vector<std::string>{"a", "", "b c"}));
+  EXPECT_EQ(rows_of("\xef\xbb\xbfx\n"), std::vector<std::string>{"x"});
+  const std::vector<std::string> parts = rows_of(std::string(max_input_bytes + 3, 'y') + "\nz\n");
+  ASSERT_EQ(parts.size(), 3u);
+  EXPECT_EQ(parts[1], "yyy");
+  EXPECT_EQ(load_strings(folder / "a.txt").notes.size(), 1u);
+}
+
+}  // namespace
+}  // namespace heapwood::workloads::strings
