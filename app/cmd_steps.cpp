@@ -25,9 +25,8 @@ constexpr const char* particles_examples = R"(Examples:
 
 struct StepsCommand {
   const char* name;
-  StepsTask (*task)(const std::string&, unsigned, const simt::DeviceId&);
+  StepsTask (*task)(const std::string&, const StepsSettings&, const simt::DeviceId&);
   std::string input{}, pools{}, trace{};
-  unsigned rounds = 100;
   StepsSettings settings{};
   MeasuringOptions measuring{};
 };
@@ -43,7 +42,7 @@ Exit measure_steps(const StepsCommand& command, const std::vector<std::string>& 
   bench.has_baseline = std::erase(candidates, nullptr) != 0;
   bench.allocators = candidates;
   bench.device = measuring.start();
-  const StepsTask task = command.task(command.input, command.rounds, bench.device.id);
+  const StepsTask task = command.task(command.input, command.settings, bench.device.id);
   bench.workload = task.workload;
   if (!command.trace.empty()) {
     return write_trace(command.trace,
@@ -112,13 +111,14 @@ void add_strings(Program& program, Invocation& invocation) {
 void add_particles(Program& program, Invocation& invocation) {
   const auto options = std::make_shared<StepsCommand>(StepsCommand{"particles", particles_task});
   options->pools = "4x,2x,1.5x";
+  options->settings.rounds = 100;
   CommandOptions command(program, "particles", "lists of particles with every allocator",
                          particles_examples);
   command.text("population", options->input,
                "steady:PARTICLES[:SEED], doubling:..., collapsing:...;\ndefault: steady:1m, on the "
                "CPU steady:10k",
                "POPULATION");
-  command.number("--rounds", options->rounds, "rounds per run", {1, 1000000});
+  command.number("--rounds", options->settings.rounds, "rounds per run", {1, 1000000});
   add_steps(command, options, invocation);
 }
 

@@ -235,6 +235,7 @@ namespace {
 
 Json settings_json(const StepsSettings& settings) {
   Json json;
+  if (settings.rounds != 0) json["rounds"] = settings.rounds;
   json["runs"] = settings.runs;
   json["seconds"] = settings.seconds;
   if (settings.budget_seconds > 0) json["budget_seconds"] = settings.budget_seconds;

@@ -20,6 +20,7 @@ namespace heapwood::bench {
 
 struct StepsSettings {
   std::vector<PoolSize> pools;
+  unsigned rounds = 0;  // of particles
   int runs = 5;
   double seconds = 60;  // time limit of a launch
   double budget_seconds = 0;

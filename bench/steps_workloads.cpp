@@ -23,7 +23,7 @@ std::string input_or(const std::string& input, const simt::DeviceId& device, con
 
 }  // namespace
 
-StepsTask strings_task(const std::string& input, unsigned /*rounds*/,
+StepsTask strings_task(const std::string& input, const StepsSettings& /*settings*/,
                        const simt::DeviceId& device) {
   const strings::StringsInput loaded =
       strings::load_strings(input_or(input, device, "lognormal:1m", "lognormal:100k"));
@@ -53,15 +53,17 @@ StepsTask strings_task(const std::string& input, unsigned /*rounds*/,
   return task;
 }
 
-StepsTask particles_task(const std::string& input, unsigned rounds, const simt::DeviceId& device) {
-  const auto data = std::make_shared<const particles::ParticlesData>(particles::prepare_particles(
-      particles::parse_particles(input_or(input, device, "steady:1m", "steady:10k"), rounds)));
+StepsTask particles_task(const std::string& input, const StepsSettings& settings,
+                         const simt::DeviceId& device) {
+  const auto data = std::make_shared<const particles::ParticlesData>(
+      particles::prepare_particles(particles::parse_particles(
+          input_or(input, device, "steady:1m", "steady:10k"), settings.rounds)));
   StepsTask task;
   StepsWorkload& workload = task.workload;
   workload.schema = particles_schema;
   workload.input = data->input.name;
   workload.unit = "round";
-  workload.steps = {{"rounds", rounds}};
+  workload.steps = {{"rounds", settings.rounds}};
   workload.peak_bytes = data->peak_bytes();
   workload.run = [data](const Allocator& entry, const StepsJob& job) {
     return entry.on(job.device.kind)->particles({job, data.get()});

@@ -20,8 +20,10 @@ struct StepsTask {
 };
 
 // Read or generate the input and compute the expected result. `input`: as on the command line; "":
-// one that suits the device. `rounds` is only used by particles.
-StepsTask strings_task(const std::string& input, unsigned rounds, const simt::DeviceId& device);
-StepsTask particles_task(const std::string& input, unsigned rounds, const simt::DeviceId& device);
+// one that suits the device.
+StepsTask strings_task(const std::string& input, const StepsSettings& settings,
+                       const simt::DeviceId& device);
+StepsTask particles_task(const std::string& input, const StepsSettings& settings,
+                         const simt::DeviceId& device);
 
 }  // namespace heapwood::bench

@@ -22,11 +22,12 @@ void add_pool_heading(Table& table, std::string& pool, const StepsRow& row) {
 }
 
 // The clearly fastest allocator of a pool in a step, or in all steps.
-const StepsRow* fastest(const std::vector<StepsRow>& rows, const StepsRow& of,
-                        std::optional<std::size_t> step) {
+const StepsRow* fastest(const StepsBench& bench, const std::vector<StepsRow>& rows,
+                        const std::string& pool, std::optional<std::size_t> step) {
   return find_fastest(pointers_to(rows),
                       [&](const StepsRow& row) -> const std::vector<double>* {
-                        if (row.pool != of.pool || row.pool.empty()) return nullptr;
+                        if (row.pool != pool || row.allocator == bench.workload.baseline)
+                          return nullptr;
                         return step ? &row.steps[*step].ms : &row.runs_ms;
                       })
       .row;
@@ -63,12 +64,12 @@ Table steps_table(const StepsBench& bench, const std::vector<StepsRow>& rows) {
       cells.emplace_back(name(row.status));
     } else {
       for (std::size_t i = 0; i < row.steps.size(); ++i) {
-        const bool is_best = has_steps && fastest(rows, row, i) == &row;
+        const bool is_best = has_steps && fastest(bench, rows, row.pool, i) == &row;
         has_fastest |= is_best;
         const std::optional<double> rate = row.steps[i].rate();
         cells.emplace_back(rate ? figure_text(*rate / workload.per_second) : missing, is_best);
       }
-      const bool is_best = fastest(rows, row, std::nullopt) == &row;
+      const bool is_best = fastest(bench, rows, row.pool, std::nullopt) == &row;
       has_fastest |= is_best;
       cells.emplace_back(figure_text(median(row.runs_ms)), is_best);
       const std::optional<double> ratio = row.held_over_live();

@@ -109,17 +109,18 @@ ReproduceCases steps_cases(const Experiment& experiment, const ReproduceSetup& s
   bench.settings.runs = experiment.runs(setup);
   bench.settings.seconds = 5 * setup.seconds;
   bench.settings.budget_seconds = setup.seconds;
+  const bool is_strings = experiment.kind == "strings";
+  if (!is_strings) bench.settings.rounds = 100;
   ReproduceCases cases;
   for (const std::string& input : split(experiment.list("inputs", setup), ',')) {
     ReproduceCase& one = cases.emplace_back(ReproduceCase{
         fmt::format("{} {} pool={} runs={}", experiment.kind, input, pools, bench.settings.runs),
         bench.allocators});
-    const bool is_strings = experiment.kind == "strings";
     one.measure = [bench, input, is_strings](const Announce& announce) mutable {
       announce("computing the expected result");
-      constexpr unsigned rounds = 100;
       bench.workload =
-          (is_strings ? strings_task : particles_task)(input, rounds, bench.device.id).workload;
+          (is_strings ? strings_task : particles_task)(input, bench.settings, bench.device.id)
+              .workload;
       Json results = Json::array();
       for (const StepsRow& row : run_steps(bench, on_step(announce))) {
         results.push_back(described(row));

@@ -37,8 +37,8 @@ HEAPWOOD_INLINE std::uint8_t lifetime_of(std::uint64_t random) {
   return static_cast<std::uint8_t>((1u << k) + (random >> 8 & ((1u << k) - 1)));
 }
 
-// The rest of a lifetime at a random time: longer ones are more likely to be seen, so that each power
-// of two is equally likely.
+// The rest of a lifetime at a random time: longer ones are more likely to be seen, so that each
+// power of two is equally likely.
 HEAPWOOD_INLINE std::uint8_t remaining_lifetime(std::uint64_t random) {
   const std::uint64_t whole = std::uint64_t{1} << random % 7;
   return static_cast<std::uint8_t>(1 + (random >> 8) % (whole + (random >> 24 & (whole - 1))));
