@@ -31,6 +31,10 @@ ParticlesInput parse_particles(const std::string& name, std::uint32_t rounds) {
   if (!counted)
     throw Error(Exit::usage,
                 "particles '" + name + "': expected steady:1m, doubling:1m or collapsing:1m");
+  constexpr std::uint64_t max_work = 20'000'000'000;  // rounds of primaries
+  if (counted->count * rounds > max_work)
+    throw Error(Exit::usage, "particles '" + name + "' in " + std::to_string(rounds) +
+                                 " rounds: too much work; use fewer particles or --rounds");
   ParticlesInput input;
   input.name = name;
   input.population = counted->name == "steady"     ? Population::steady

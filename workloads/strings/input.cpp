@@ -6,6 +6,7 @@
 
 #include "scenes/file.hpp"
 #include "simt/error.hpp"
+#include "simt/memory.hpp"
 #include "workloads/counted_input.hpp"
 
 namespace heapwood::workloads::strings {
@@ -54,6 +55,14 @@ void append_random(std::vector<Byte>& bytes, std::uint32_t length, std::uint64_t
   }
 }
 
+// The steps make columns of up to several times the input on the host, to know their result.
+void require_memory(const std::string& name, std::uint64_t bytes, std::uint64_t rows) {
+  const std::uint64_t needed = 8 * (bytes + sizeof(std::uint64_t) * rows);
+  if (needed > simt::platform_available(simt::DeviceId{}))
+    throw Error(Exit::failed, name + ": needs about " + std::to_string(needed >> 30) +
+                                  " GiB of host memory; use fewer rows");
+}
+
 void end_row(HostColumn& column) { column.offsets.push_back(column.bytes.size()); }
 
 StringsInput read_lines(const std::string& path) {
@@ -63,6 +72,7 @@ StringsInput read_lines(const std::string& path) {
   input.digest = scenes::hex_digits(scenes::fnv1a(file.text()));
   const auto refuse = [&](const std::string& why) { throw Error(Exit::scene, path + ": " + why); };
   if (file.size > max_file_bytes) refuse("larger than 4 GiB; use a part of it");
+  require_memory(path, file.size, 0);
   std::string_view rest = scenes::without_byte_order_mark(file.text());
   std::uint64_t long_lines = 0;
   while (!rest.empty()) {
@@ -108,6 +118,8 @@ HostColumn generate_strings(std::uint64_t rows, std::uint64_t seed) {
 StringsInput load_strings(const std::string& name) {
   const auto counted = parse_counted(name, "strings", "rows", {"lognormal"}, max_rows);
   if (!counted) return read_lines(name);
+  constexpr std::uint64_t mean_bytes = 49;
+  require_memory(name, counted->count * mean_bytes, counted->count);
   StringsInput input;
   input.name = name;
   input.column = generate_strings(counted->count, counted->seed);

@@ -38,12 +38,6 @@ Column two_pass_step(const simt::DeviceId& device, Step step, const Source& from
 
 std::uint64_t StringsData::peak_bytes() const { return *std::ranges::max_element(live_bytes); }
 
-std::uint64_t StringsData::table_bytes() const {
-  constexpr std::uint64_t per_row = 8 + 4 + 8 + 4 + 1, per_piece = 8 + 4;
-  return rows() * per_row + pieces * per_piece + input.memory_bytes() +
-         2 * (result.bytes.size() + 8 * result.offsets.size() + 8 * result.begins.size());
-}
-
 StringsData prepare_strings(const simt::DeviceId& device, const StringsInput& input) {
   constexpr double seconds = 86400;
   StringsData data;

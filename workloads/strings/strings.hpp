@@ -45,8 +45,6 @@ struct StringsData {
   std::vector<std::uint64_t> live_bytes;  // of one block per string, after each step
   std::uint64_t pieces = 0;               // after the split
 
-  // Bytes of the steps' buffers besides the allocator's pool.
-  std::uint64_t table_bytes() const;
   std::uint64_t peak_bytes() const;
   std::uint64_t rows() const { return input.rows; }
 };
