@@ -93,7 +93,7 @@ sanitize() { # TOOL ARGUMENTS...
 sanitize_allocator() { # TOOL ID both|stress
   sanitize "$1" stress acd --allocators "$2" --device "$device" --payload 16,1K --blocks 4 --touch --runs 1 || return
   [ "$3" = stress ] && return
-  local build=(build atrium:2k --device "$device" --allocator "$2" --runs 1 --timeout 100)
+  local build=(build atrium:2k --device "$device" --allocator "$2" --runs 1 --timeout 180)
   if [ "$1 $2" = "memcheck cuda" ]; then
     sanitize_builtin "${build[@]}"
   else
@@ -235,7 +235,7 @@ if command -v compute-sanitizer > /dev/null; then
     done <<< "$allocators"
     for id in heapwood cfmmalloc; do
       check "$tool $id, little memory" 200 bash -c 'sanitize "$@"' _ \
-        "$tool" build atrium:2k --device "$device" --allocator "$id" --pool 256K --runs 1 --timeout 100
+        "$tool" build atrium:2k --device "$device" --allocator "$id" --pool 256K --runs 1 --timeout 180
     done
     for example in "$bin"/test_gpu_example_*; do
       [ ! -x "$example" ] || check "$tool ${example##*_example_}" 120 compute-sanitizer --tool "$tool" \
