@@ -37,8 +37,9 @@ TEST_P(Nvrtc, CompilesWithoutWarnings) {
   const auto [source, standard] = GetParam();
   const std::string cuda = "-I" CUDA_INCLUDE_FOLDER, headers = "-I" HEAPWOOD_HEADERS;
   const std::string cccl = cuda + "/cccl";  // where the headers are in CUDA 13 and later
-  const char* const options[] = {standard, "-arch=compute_90", cuda.c_str(), cccl.c_str(),
-                                 headers.c_str()};
+  const char* const options[] = {
+      standard,     "-arch=compute_90", cuda.c_str(),
+      cccl.c_str(), headers.c_str(),    "--device-debug"};  // does not optimize: half the time
   nvrtcProgram program{};
   ASSERT_EQ(nvrtcCreateProgram(&program, source, "kernel.cu", 0, nullptr, nullptr), NVRTC_SUCCESS);
   const nvrtcResult result = nvrtcCompileProgram(program, std::size(options), options);
