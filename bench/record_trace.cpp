@@ -124,8 +124,7 @@ alloc::ProgramTrace record_stress(const StressBench& bench) {
   return trace;
 }
 
-alloc::ProgramTrace record_steps(const StepsBench& bench, const std::string& command,
-                                 const RecordSteps& run) {
+alloc::ProgramTrace record_steps(const StepsBench& bench) {
   alloc::ProgramTrace trace =
       record_with_space(bench.device.id, pool_bytes(bench, bench.settings.pools.front()), true,
                         [&](const simt::Memory& pool, alloc::RecordedMemory& memory) {
@@ -133,10 +132,10 @@ alloc::ProgramTrace record_steps(const StepsBench& bench, const std::string& com
                           job.device = bench.device.id;
                           job.pool = {pool.data(), pool.bytes()};
                           job.seconds = bench.settings.seconds;
-                          run(job, memory);
+                          bench.workload.record(job, memory);
                         });
-  trace.source = fmt::format("{} {}, {}, {}", command, bench.workload.input,
-                             device_text(bench.device), version_line());
+  trace.source =
+      fmt::format("{}, {}, {}", bench.workload.input, device_text(bench.device), version_line());
   return trace;
 }
 

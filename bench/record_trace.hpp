@@ -9,7 +9,7 @@
 #include "alloc/recording/program_trace.hpp"
 #include "bench/graph_bench.hpp"
 #include "bench/prepared_scene.hpp"
-#include "bench/steps_workloads.hpp"
+#include "bench/steps_bench.hpp"
 #include "bench/stress.hpp"
 
 namespace heapwood::bench {
@@ -28,9 +28,8 @@ alloc::ProgramTrace record_graph(const GraphBench& bench);
 // Runs the first point of a test with lifetimes. Its pool is doubled if requests are refused.
 alloc::ProgramTrace record_stress(const StressBench& bench);
 
-// Runs all steps of the command `command` once, by run(job, memory), in the first pool.
-alloc::ProgramTrace record_steps(const StepsBench& bench, const std::string& command,
-                                 const RecordSteps& run);
+// Runs all steps of a workload once, in the first pool.
+alloc::ProgramTrace record_steps(const StepsBench& bench);
 
 // One line that says what a trace contains and lacks.
 std::string recorded_text(const std::string& path, const alloc::ProgramTrace& trace);

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "alloc/adaptors/recorded.hpp"
 #include "bench/earlier_results.hpp"
 #include "bench/row_bench.hpp"
 #include "simt/device.hpp"
@@ -20,10 +21,14 @@ namespace heapwood::bench {
 
 struct StepsSettings {
   std::vector<PoolSize> pools;
-  unsigned rounds = 0;  // of particles
   int runs = 5;
-  double seconds = 60;  // time limit of a launch
+  double seconds = 20;  // time limit of a launch
   double budget_seconds = 0;
+  // The input. strings: rows, or the lines of a file; particles: primaries. 0 rows: as many as suit
+  // the device.
+  std::string file, population = "steady";
+  std::uint32_t count = 0, seed = 1;
+  unsigned rounds = 100;  // of particles
 };
 
 // What differs between the workloads.
@@ -44,6 +49,8 @@ struct StepsWorkload {
   const char *baseline, *baseline_label;
   bool baseline_uses_pool = false;
   std::function<workloads::StepsResult(const workloads::StepsJob&)> run_baseline;
+  // Runs all steps with the allocator Heapwood and records its requests.
+  std::function<void(const workloads::StepsJob&, alloc::RecordedMemory&)> record;
 };
 
 // The times of one step.
@@ -53,8 +60,7 @@ struct StepSamples {
   std::uint64_t requests = 0, refused = 0;  // max of all runs
   std::vector<double> ms;
 
-  // Items per second at the median.
-  std::optional<double> rate() const;
+  std::optional<double> rate() const;  // items per second at the median
 };
 
 struct StepsRow : MeasuredRow {
@@ -67,8 +73,7 @@ struct StepsRow : MeasuredRow {
   std::vector<double> runs_ms, reset_ms;      // runs_ms: all steps
   std::vector<workloads::StepMemory> memory;  // in the untimed run
 
-  std::uint64_t requests() const;
-  std::uint64_t refused() const;
+  std::uint64_t sum_of(std::uint64_t StepSamples::*figure) const;
   // Held bytes / live bytes: the max over all steps after which at least half of the peak is live.
   std::optional<double> held_over_live() const;
 };
@@ -95,5 +100,9 @@ Earlier<StepsRow> read_steps(const std::string& path, const StepsBench& bench);
 
 inline constexpr const char* strings_schema = "heapwood.strings/1";
 inline constexpr const char* particles_schema = "heapwood.particles/1";
+
+// Read or generate the input, and compute the expected result.
+StepsWorkload strings_workload(const StepsSettings& settings, const simt::DeviceInfo& device);
+StepsWorkload particles_workload(const StepsSettings& settings, const simt::DeviceInfo& device);
 
 }  // namespace heapwood::bench

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "bench/steps_workloads.hpp"
-
 #include <memory>
 
+#include "bench/program/messages.hpp"
+#include "bench/results/format.hpp"
+#include "bench/steps_bench.hpp"
 #include "workloads/particles/particles.hpp"
 #include "workloads/program_trace/recorded_workloads.hpp"
 #include "workloads/strings/strings.hpp"
@@ -11,34 +12,35 @@ namespace heapwood::bench {
 
 namespace {
 
-namespace strings = workloads::strings;
-namespace particles = workloads::particles;
 using workloads::StepsJob;
 
-std::string input_or(const std::string& input, const simt::DeviceId& device, const char* on_gpu,
-                     const char* on_cpu) {
-  if (!input.empty()) return input;
-  return device.kind == simt::DeviceKind::cuda ? on_gpu : on_cpu;
+std::uint32_t count_or(std::uint32_t count, const simt::DeviceInfo& device, std::uint32_t on_gpu,
+                       std::uint32_t on_cpu) {
+  if (count != 0) return count;
+  return device.id.kind == simt::DeviceKind::cuda ? on_gpu : on_cpu;
 }
 
 }  // namespace
 
-StepsTask strings_task(const std::string& input, const StepsSettings& /*settings*/,
-                       const simt::DeviceId& device) {
-  const strings::StringsInput loaded =
-      strings::load_strings(input_or(input, device, "lognormal:1m", "lognormal:100k"));
-  const auto data =
-      std::make_shared<const strings::StringsData>(strings::prepare_strings(device, loaded));
-  StepsTask task;
-  task.notes = loaded.notes;
-  StepsWorkload& workload = task.workload;
+StepsWorkload strings_workload(const StepsSettings& settings, const simt::DeviceInfo& device) {
+  namespace strings = workloads::strings;
+  StepsWorkload workload;
   workload.schema = strings_schema;
-  workload.input = loaded.name;
-  workload.digest = loaded.digest;
+  workload.input = settings.file;
+  strings::HostColumn column;
+  if (settings.file.empty()) {
+    const std::uint32_t rows = count_or(settings.count, device, 1'000'000, 100'000);
+    workload.input = fmt::format("{} random rows, seed {}", count_text(rows), settings.seed);
+    column = strings::generate_strings(rows, settings.seed);
+  } else {
+    column = strings::read_lines(settings.file, workload.digest);
+  }
+  const auto data =
+      std::make_shared<const strings::StringsData>(strings::prepare_strings(device.id, column));
   workload.unit = "row";
   workload.per_second = 1e6;
-  for (const char* step : strings::step_names) workload.steps.push_back({step, data->rows()});
-  workload.peak_bytes = data->peak_bytes();
+  for (const char* step : strings::step_names) workload.steps.push_back({step, column.rows()});
+  workload.peak_bytes = data->peak_bytes;
   workload.run = [data](const Allocator& entry, const StepsJob& job) {
     return entry.on(job.device.kind)->strings({job, data.get()});
   };
@@ -47,37 +49,71 @@ StepsTask strings_task(const std::string& input, const StepsSettings& /*settings
   workload.run_baseline = [data](const StepsJob& job) {
     return strings::run_two_pass(*data, job.inspects, job.seconds);
   };
-  task.record = [data](const StepsJob& job, alloc::RecordedMemory& memory) {
+  workload.record = [data](const StepsJob& job, alloc::RecordedMemory& memory) {
     workloads::record_strings({job, data.get()}, memory);
   };
-  return task;
+  return workload;
 }
 
-StepsTask particles_task(const std::string& input, const StepsSettings& settings,
-                         const simt::DeviceId& device) {
-  const auto data = std::make_shared<const particles::ParticlesData>(
-      particles::prepare_particles(particles::parse_particles(
-          input_or(input, device, "steady:1m", "steady:10k"), settings.rounds)));
-  StepsTask task;
-  StepsWorkload& workload = task.workload;
+namespace {
+
+using workloads::particles::ParticlesJob;
+
+// Runs all rounds in growing pools until no particle is lost.
+workloads::StepsResult find_peak(ParticlesJob job, const simt::DeviceInfo& device) {
+  const Allocator* entry = registry::find("heapwood");
+  if (entry == nullptr || entry->on(device.id.kind) == nullptr)
+    throw_error(Exit::usage, "particles: needs the allocator heapwood, which is not compiled");
+  job.device = device.id;
+  job.inspects = true;
+  for (std::uint64_t bytes = (1 << 20) + 256 * job.primaries;; bytes *= 2) {
+    const simt::Memory pool(device.id, bytes);
+    job.pool = {pool.data(), pool.bytes()};
+    const workloads::StepsResult result = entry->on(device.id.kind)->particles(job);
+    if (result.refused() == 0) return result;
+  }
+}
+
+}  // namespace
+
+StepsWorkload particles_workload(const StepsSettings& settings, const simt::DeviceInfo& device) {
+  using workloads::particles::Population;
+  ParticlesJob input;
+  input.population = settings.population == "steady"     ? Population::steady
+                     : settings.population == "doubling" ? Population::doubling
+                                                         : Population::collapsing;
+  input.primaries = count_or(settings.count, device, 1'000'000, 10'000);
+  input.seed = settings.seed;
+  input.rounds = settings.rounds;
+  const workloads::StepsResult sized = find_peak(input, device);
+  input.digest = sized.digest;
+  StepsWorkload workload;
   workload.schema = particles_schema;
-  workload.input = data->input.name;
+  workload.input =
+      fmt::format("{} particles, {}, {}, seed {}", count_text(input.primaries), settings.population,
+                  plural_text(input.rounds, "round"), settings.seed);
   workload.unit = "round";
-  workload.steps = {{"rounds", settings.rounds}};
-  workload.peak_bytes = data->peak_bytes();
-  workload.run = [data](const Allocator& entry, const StepsJob& job) {
-    return entry.on(job.device.kind)->particles({job, data.get()});
+  workload.steps = {{"rounds", input.rounds}};
+  for (const workloads::StepMemory& memory : sized.memory)
+    workload.peak_bytes = std::max(workload.peak_bytes, memory.live_bytes);
+  const auto job_of = [input](const StepsJob& job) {
+    ParticlesJob all = input;
+    static_cast<StepsJob&>(all) = job;
+    return all;
+  };
+  workload.run = [job_of](const Allocator& entry, const StepsJob& job) {
+    return entry.on(job.device.kind)->particles(job_of(job));
   };
   workload.baseline = "rings";
   workload.baseline_label = "no allocator: rings";
   workload.baseline_uses_pool = true;
-  workload.run_baseline = [data](const StepsJob& job) {
-    return particles::run_rings({job, data.get()});
+  workload.run_baseline = [job_of](const StepsJob& job) {
+    return workloads::particles::run_rings(job_of(job));
   };
-  task.record = [data](const StepsJob& job, alloc::RecordedMemory& memory) {
-    workloads::record_particles({job, data.get()}, memory);
+  workload.record = [job_of](const StepsJob& job, alloc::RecordedMemory& memory) {
+    workloads::record_particles(job_of(job), memory);
   };
-  return task;
+  return workload;
 }
 
 }  // namespace heapwood::bench

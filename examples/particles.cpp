@@ -36,8 +36,8 @@ int main() {
     heapwood::shared_array<Tally> tallies(primaries);
     const auto simulate = [&](unsigned number, bool ends) {
       const particles::Round round{1, primaries, number, number == 0 ? 5u << 16 : 1u << 16};
-      heapwood::for_each_thread(
-          primaries, Simulate{heap.handle(), round, lists.data(), tallies.data(), ends});
+      heapwood::for_each_thread(primaries,
+                                Simulate{heap.handle(), round, lists.data(), tallies.data(), ends});
     };
     for (unsigned number = 0; number < rounds; ++number) simulate(number, false);
     simulate(rounds, true);
@@ -46,13 +46,13 @@ int main() {
     for (unsigned primary = 0; primary < primaries; ++primary) all.add(tallies[primary]);
     const heapwood::heap_stats stats = heap.stats();
     std::printf("%7zu KiB: %llu particles born, %llu lost\n", bytes >> 10,
-                static_cast<unsigned long long>(all.born),
-                static_cast<unsigned long long>(all.refused));
+                static_cast<unsigned long long>(all.sums[Tally::born]),
+                static_cast<unsigned long long>(all.sums[Tally::refused]));
     if (stats.full + stats.too_large > 0) {
       std::printf("             the first request refused was of %zu bytes; try more memory\n",
                   stats.first_refused_bytes);
       continue;
     }
-    return all.refused == 0 && heap.report_leaks() == 0 ? 0 : 1;
+    return all.sums[Tally::born] == all.sums[Tally::died] && heap.report_leaks() == 0 ? 0 : 1;
   }
 }

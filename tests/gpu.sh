@@ -211,10 +211,10 @@ check "graph" 240 "$bin/heapwood" graph rgg:20k --layout all --batch 1K,10K --ro
   --device "$device"
 check "graph, counted" 240 "$bin/heapwood" graph cliques:20k --init counted --batch 1K --rounds 2 --runs 1 \
   --device "$device"
-check "strings" 240 "$bin/heapwood" strings lognormal:100k --device "$device" --runs 1
-check "particles" 240 "$bin/heapwood" particles doubling:50k --rounds 40 --device "$device" --runs 1
-check "replay of strings" 240 bash -c 'replayed "$@"' _ strings lognormal:5k
-check "replay of particles" 240 bash -c 'replayed "$@"' _ particles steady:2k --rounds 20
+check "strings" 240 "$bin/heapwood" strings --rows 100K --device "$device" --runs 1 --pool 4x,1x
+check "particles" 240 "$bin/heapwood" particles --population doubling --particles 50K --rounds 40 --device "$device" --runs 1
+check "replay of strings" 240 bash -c 'replayed "$@"' _ strings --rows 5K
+check "replay of particles" 240 bash -c 'replayed "$@"' _ particles --particles 2K --rounds 20
 check "replay" 240 bash -c 'replayed "$@"' _ build statue:5k
 check "replay of lifetimes" 240 bash -c 'replayed "$@"' _ stress lifetimes --requests 5K --pool 64M
 check "animate" 240 "$bin/heapwood" animate explode:20k --frames 4 --allocators atomic,heapwood,cfmmalloc,halloc --size 320x180 --trace primary,shaded \
@@ -245,9 +245,9 @@ if command -v compute-sanitizer > /dev/null; then
       "$tool" graph uniform:500:6 --device "$device" --layout all --allocators heapwood,halloc --batch 300 \
       --rounds 2 --runs 1
     check "$tool strings" 200 bash -c 'sanitize "$@"' _ \
-      "$tool" strings lognormal:500 --device "$device" --allocators heapwood,halloc --runs 1
+      "$tool" strings --rows 500 --device "$device" --allocators heapwood,halloc --runs 1
     check "$tool particles" 200 bash -c 'sanitize "$@"' _ \
-      "$tool" particles steady:300 --rounds 10 --device "$device" --allocators heapwood,halloc --runs 1
+      "$tool" particles --particles 300 --rounds 10 --device "$device" --allocators heapwood,halloc --runs 1
     check "$tool replay" 200 bash -c 'sanitize "$@"' _ \
       "$tool" replay "$logs/small.trace" --device "$device" --allocators heapwood,halloc --runs 1
     check "$tool animate" 200 bash -c 'sanitize "$@"' _ \

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "alloc/allocator.hpp"
+#include "simt/clock.hpp"
 
 namespace heapwood::workloads {
 
@@ -34,6 +35,8 @@ struct StepsResult {
   double reset_ms = 0;  // create(), by the host's clock
   std::vector<StepResult> steps;
   std::vector<StepMemory> memory;  // empty if the pool cannot be walked
+  double inspection_seconds = 0;   // spent so far
+  std::uint64_t digest = 0;        // of the particles at the end
 
   std::uint64_t refused() const {
     std::uint64_t sum = 0;
@@ -42,15 +45,24 @@ struct StepsResult {
   }
 };
 
-// Bytes of the pool that are neither free nor tables; 0 if the pool cannot be walked.
-template <class A>
-std::uint64_t held_bytes_of(const A& allocator, const simt::DeviceId& device) {
-  std::uint64_t held = 0;
-  allocator.walk(alloc::HostView(device), [&](const alloc::Region& region) {
-    if (region.state == alloc::Region::State::used || region.state == alloc::Region::State::held)
-      held += region.bytes;
-  });
-  return held;
+// Adds the state of the pool after a step, unless inspections have already taken long. live()
+// returns the bytes in use.
+template <class A, class Live>
+void inspect_pool(const A& allocator, const simt::DeviceId& device, std::uint32_t step, Live live,
+                  StepsResult& result) {
+  constexpr double max_seconds = 4;
+  if (result.inspection_seconds > max_seconds) return;
+  result.inspection_seconds +=
+      simt::measure_ms([&] {
+        StepMemory memory{step, live(), 0};
+        allocator.walk(alloc::HostView(device), [&](const alloc::Region& region) {
+          if (region.state == alloc::Region::State::used ||
+              region.state == alloc::Region::State::held)
+            memory.held_bytes += region.bytes;
+        });
+        if (memory.held_bytes != 0 || memory.live_bytes == 0) result.memory.push_back(memory);
+      }) /
+      1e3;
 }
 
 // A kernel with one item per thread, whose warps do not wait for each other.
@@ -64,19 +76,6 @@ struct StepKernel {
     return std::uint64_t{warp.worker()} * Warp::width + warp.lane();
   }
 };
-
-// The sum of 64-bit numbers over the lanes of a warp.
-template <class Warp>
-HEAPWOOD_INLINE std::uint64_t add_up(const Warp& warp, std::uint64_t value) {
-  constexpr unsigned bits = 24;
-  constexpr std::uint64_t mask = (1u << bits) - 1;
-  std::uint64_t sum = 0;
-  HEAPWOOD_UNROLLED
-  for (unsigned shift = 0; shift < 64; shift += bits)
-    sum += std::uint64_t{warp.reduce_add(static_cast<std::uint32_t>(value >> shift & mask))}
-           << shift;
-  return sum;
-}
 
 // The number of warps for as many items.
 template <class Device>

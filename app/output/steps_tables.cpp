@@ -12,8 +12,6 @@ namespace heapwood::app {
 
 namespace {
 
-using workloads::StepMemory;
-
 void add_pool_heading(Table& table, std::string& pool, const StepsRow& row) {
   if (row.pool.empty() || row.pool == pool) return;
   pool = row.pool;
@@ -31,12 +29,6 @@ const StepsRow* fastest(const StepsBench& bench, const std::vector<StepsRow>& ro
                         return step ? &row.steps[*step].ms : &row.runs_ms;
                       })
       .row;
-}
-
-std::string ratio_of(const StepMemory& memory) {
-  if (memory.live_bytes == 0) return missing;
-  return ratio_text(static_cast<double>(memory.held_bytes) /
-                    static_cast<double>(memory.live_bytes));
 }
 
 }  // namespace
@@ -73,50 +65,17 @@ Table steps_table(const StepsBench& bench, const std::vector<StepsRow>& rows) {
       has_fastest |= is_best;
       cells.emplace_back(figure_text(median(row.runs_ms)), is_best);
       const std::optional<double> ratio = row.held_over_live();
-      append(cells, count_text(row.refused()), ratio ? ratio_text(*ratio) : missing);
+      append(cells, count_text(row.sum_of(&StepSamples::refused)),
+             ratio ? ratio_text(*ratio) : missing);
     }
     cells.resize(table.columns.size(), Cell(missing));
     table.add(std::move(cells));
   }
   explain_marks(table, has_fastest, rows);
-  footnotes.append_to(table.notes);
-  return table;
-}
-
-Table steps_memory_table(const StepsBench& bench, const std::vector<StepsRow>& rows) {
-  constexpr std::size_t max_columns = 10;
-  // The steps shown: all, or evenly spaced ones and the last.
-  std::vector<std::uint32_t> steps;
-  for (const StepsRow& row : rows) {
-    for (const StepMemory& memory : row.memory) {
-      if (std::ranges::find(steps, memory.step) == steps.end()) steps.push_back(memory.step);
-    }
-  }
-  std::ranges::sort(steps);
-  Table table;
-  if (steps.empty()) return table;
-  std::vector<std::uint32_t> shown;
-  const std::size_t stride = (steps.size() + max_columns - 1) / max_columns;
-  for (std::size_t i = (steps.size() - 1) % stride; i < steps.size(); i += stride)
-    shown.push_back(steps[i]);
-  const PoolSize& pool = bench.settings.pools.front();
-  table.title = fmt::format("Held / live bytes, pool {}", pool.text);
-  table.columns = columns_of("allocator<");
-  const bool has_names = bench.workload.steps.size() > 1;
-  for (const std::uint32_t step : shown)
-    table.columns.push_back({has_names ? bench.workload.steps[step].name : std::to_string(step + 1),
-                             false, false, has_names ? "after" : "after round"});
-  for (const StepsRow& row : rows) {
-    if (row.memory.empty() || (!row.pool.empty() && row.pool != pool.text)) continue;
-    std::vector<Cell> cells{row.marked_label()};
-    for (const std::uint32_t step : shown) {
-      const auto found = std::ranges::find(row.memory, step, &StepMemory::step);
-      cells.emplace_back(found == row.memory.end() ? missing : ratio_of(*found));
-    }
-    table.add(std::move(cells));
-  }
   table.notes.push_back(
-      "held: neither free nor the allocator's tables; live: bytes requested and not freed");
+      "held: neither free nor the allocator's tables; live: bytes requested and not freed; the max "
+      "of all inspections with at least half of the peak in use");
+  footnotes.append_to(table.notes);
   return table;
 }
 

@@ -74,10 +74,8 @@ inline constexpr const char* replay_columns =
     "touched_bytes=memory/over_time/-1/touched_bytes "
     "address_bytes=memory/over_time/-1/address_bytes";
 
-// heapwood strings, particles: for each pool the rates of all steps, refusals and memory; memory
-// after each step in the first pool (no columns if no pool could be inspected).
+// heapwood strings, particles: for each pool the rates of all steps, refusals and memory.
 Table steps_table(const StepsBench& bench, const std::vector<StepsRow>& rows);
-Table steps_memory_table(const StepsBench& bench, const std::vector<StepsRow>& rows);
 inline constexpr const char* steps_columns =
     "source digest allocator label lower_bound pool pool_bytes status reason step=.phase "
     "items=.items samples=.runs_ms#|0 median_ms=.median_ms q1_ms=.q1_ms q3_ms=.q3_ms "

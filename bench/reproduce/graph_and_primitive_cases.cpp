@@ -9,7 +9,7 @@
 #include "bench/reproduce/reproduce.hpp"
 #include "bench/results/format.hpp"
 #include "bench/row_bench.hpp"
-#include "bench/steps_workloads.hpp"
+#include "bench/steps_bench.hpp"
 #include "workloads/graph/source.hpp"
 #include "workloads/stress_primitives.hpp"
 
@@ -100,27 +100,29 @@ ReproduceCases graph_cases(const Experiment& experiment, const ReproduceSetup& s
   return cases;
 }
 
+// The inputs are numbers of rows or, of particles, populations.
 ReproduceCases steps_cases(const Experiment& experiment, const ReproduceSetup& setup) {
   StepsBench bench;
   bench.device = setup.device;
   bench.allocators = experiment.allocators(setup);
-  const std::string pools = experiment.text("pool");
-  bench.settings.pools = parse_steps_pools(pools);
-  bench.settings.runs = experiment.runs(setup);
-  bench.settings.seconds = 5 * setup.seconds;
-  bench.settings.budget_seconds = setup.seconds;
+  StepsSettings& settings = bench.settings;
+  settings.pools = parse_steps_pools(experiment.text("pool"));
+  settings.runs = experiment.runs(setup);
+  settings.seconds = 5 * setup.seconds;
+  settings.budget_seconds = setup.seconds;
+  settings.count = parse_count("count", experiment.list("count", setup), 200'000'000);
   const bool is_strings = experiment.kind == "strings";
-  if (!is_strings) bench.settings.rounds = 100;
   ReproduceCases cases;
-  for (const std::string& input : split(experiment.list("inputs", setup), ',')) {
-    ReproduceCase& one = cases.emplace_back(ReproduceCase{
-        fmt::format("{} {} pool={} runs={}", experiment.kind, input, pools, bench.settings.runs),
-        bench.allocators});
-    one.measure = [bench, input, is_strings](const Announce& announce) mutable {
+  for (const std::string& population : split(experiment.text("populations", "steady"), ',')) {
+    settings.population = population;
+    const std::string key =
+        fmt::format("{} {} {} pool={} runs={}", experiment.kind, is_strings ? "rows" : population,
+                    settings.count, experiment.text("pool"), settings.runs);
+    ReproduceCase& one = cases.emplace_back(ReproduceCase{key, bench.allocators});
+    one.measure = [bench, is_strings](const Announce& announce) mutable {
       announce("computing the expected result");
       bench.workload =
-          (is_strings ? strings_task : particles_task)(input, bench.settings, bench.device.id)
-              .workload;
+          (is_strings ? strings_workload : particles_workload)(bench.settings, bench.device);
       Json results = Json::array();
       for (const StepsRow& row : run_steps(bench, on_step(announce))) {
         results.push_back(described(row));

@@ -51,7 +51,7 @@ struct ReproduceCase {
 // recorded      scenes=, refs=, pool=: records the pool during a build
 // trace, profile   scenes=
 // graph         graphs=, phases=, updates=, init=, layouts=
-// strings, particles   inputs=, pool=
+// strings, particles   count=, pool=, populations=
 // registers, semaphore, rcu, host
 //
 // Each may have only=IDS, which restricts the requested allocators, runs= (default 5), and time=, a

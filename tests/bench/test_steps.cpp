@@ -23,8 +23,8 @@ struct StepsCommands : Executable, testing::WithParamInterface<const char*> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Workloads, StepsCommands,
-                         testing::Values("strings lognormal:300",
-                                         "particles steady:60 --rounds 20"),
+                         testing::Values("strings --rows 300",
+                                         "particles --particles 60 --rounds 20"),
                          [](const auto& test) {
                            return std::string(test.param).substr(0, 7) == "strings" ? "strings"
                                                                                     : "particles";
@@ -33,7 +33,7 @@ INSTANTIATE_TEST_SUITE_P(Workloads, StepsCommands,
 TEST_P(StepsCommands, PrintTables) {
   const std::string outcome = output(command("--pool 32x,1M"));
   expect_words(outcome, {"per second", "AtomicMalloc *", "Heapwood", "(32x)", "pool 1 MiB",
-                         "no allocator: ", "refused", "Held / live bytes", "device: cpu"});
+                         "no allocator: ", "refused", "held / live", "device: cpu"});
   expect_words(output(command("--format markdown", 1, "heapwood")), {"| Heapwood"});
 }
 
@@ -61,7 +61,7 @@ TEST_P(StepsCommands, WriteAndResumeJson) {
   output("compare " + path + " " + path);
   if (is_strings()) return;
   // Results of another number of rounds stay in the file and are not reused.
-  output(command("--resume --pool 4x --rounds 21 --json " + path, 3, "cmalloc").erase(19, 12));
+  output(command("--resume --pool 4x --rounds 21 --json " + path, 3, "cmalloc").erase(24, 12));
   EXPECT_EQ(json::parse(read_file(path))["results"].size(), 3 * pools + baselines + 2);
 }
 
@@ -80,7 +80,8 @@ TEST_P(StepsCommands, ShardsAreMerged) {
 
 TEST_P(StepsCommands, RefusedRequestsAreReported) {
   const std::string large =
-      std::string(is_strings() ? "strings lognormal:3k" : "particles doubling:3k --rounds 20") +
+      std::string(is_strings() ? "strings --rows 3K"
+                               : "particles --population doubling --particles 3K --rounds 20") +
       " --device cpu --threads 2 --runs 1 --allocators cmalloc --pool 64K";
   expect_words(output(large), {"requests refused"});
   EXPECT_EQ(run(large + " --strict").exit, 5);
@@ -98,7 +99,7 @@ TEST_P(StepsCommands, RecordATraceThatReplays) {
   EXPECT_EQ(trace.dropped + trace.refused + trace.unmatched, 0u);
   EXPECT_GT(trace.requests, 300u);
   EXPECT_GE(trace.kernel_ends.size(), is_strings() ? 6u : 20u);
-  EXPECT_EQ(trace.source.find(is_strings() ? "strings lognormal" : "particles steady"), 0u);
+  EXPECT_EQ(trace.source.find(is_strings() ? "300 random rows" : "60 particles, steady"), 0u);
   output("replay " + path + " --device cpu --threads 2 --runs 1 --allocators heapwood");
   expect_error(command("--record-trace " + path + " --json a.json"), 2, {"--record-trace"});
 }

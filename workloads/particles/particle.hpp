@@ -46,21 +46,26 @@ HEAPWOOD_INLINE std::uint8_t remaining_lifetime(std::uint64_t random) {
 
 // What happened to energy and particles; all sums are modulo 2^64.
 struct Tally {
-  std::uint64_t energy_in, energy_out;  // of living particles: emitted or gained; lost
-  std::uint64_t born, died;
-  std::uint64_t requests, refused;
+  enum Sum { energy_in, energy_out, born, died, requests, refused, digest, count };
+  std::uint64_t sums[count];
 
   HEAPWOOD_INLINE void add(const Tally& more) {
-    energy_in += more.energy_in;
-    energy_out += more.energy_out;
-    born += more.born;
-    died += more.died;
-    requests += more.requests;
-    refused += more.refused;
+    HEAPWOOD_UNROLLED
+    for (int i = 0; i < count; ++i) sums[i] += more.sums[i];
   }
   HEAPWOOD_INLINE void add_born(const Particle& child) {
-    energy_in += child.energy;
-    ++born;
+    sums[energy_in] += child.energy;
+    ++sums[born];
+  }
+  HEAPWOOD_INLINE void add_died(const Particle& p) {
+    sums[energy_out] += p.energy;
+    ++sums[died];
+  }
+  // A particle that lives when the last round has ended. The digest is a sum, so that their order
+  // does not count.
+  HEAPWOOD_INLINE void add_last(const Particle& p, std::uint64_t primary) {
+    add_died(p);
+    sums[digest] += mixed(primary, bits_of(p));
   }
 };
 
@@ -78,17 +83,16 @@ HEAPWOOD_INLINE Fate advance(Particle& p, std::uint64_t key, Tally& tally) {
   p.position = static_cast<std::uint16_t>(p.position + random);
   const std::uint32_t deposited = p.energy / 16;
   p.energy -= deposited;
-  tally.energy_out += deposited;
+  tally.sums[Tally::energy_out] += deposited;
   fate.lives = --p.rounds_left != 0;
   if (fate.lives && p.energy < roulette_energy) {
     // Half of the particles end; the others stand for them, with twice the energy.
     fate.lives = (random >> 16 & 1) != 0;
-    if (fate.lives) tally.energy_in += p.energy;
+    if (fate.lives) tally.sums[Tally::energy_in] += p.energy;
     if (fate.lives) p.energy *= 2;
   }
   if (!fate.lives) {
-    tally.energy_out += p.energy;
-    ++tally.died;
+    tally.add_died(p);
     return fate;
   }
   fate.splits = (random >> 17 & 63) == 0;
@@ -96,7 +100,7 @@ HEAPWOOD_INLINE Fate advance(Particle& p, std::uint64_t key, Tally& tally) {
     const std::uint64_t more = mixed(random, 0);
     fate.child = {p.energy / 2, static_cast<std::uint16_t>(more), lifetime_of(more >> 16), p.lane};
     p.energy -= fate.child.energy;
-    tally.energy_out += fate.child.energy;
+    tally.sums[Tally::energy_out] += fate.child.energy;
   }
   return fate;
 }
@@ -147,9 +151,9 @@ struct List {
   std::uint32_t in_newest;  // particles in the newest
 };
 
-// One round of a primary's list or, with `ends`, frees it. allocate(bytes) returns nullptr if it
-// refuses; then the new particle is lost. Contains one call of each function, so that an allocator
-// is inlined only once.
+// One round of a primary's list or, with `ends`, frees it and counts its particles.
+// allocate(bytes) returns nullptr if it refuses; then the new particle is lost. Contains one call
+// of each function, so that an allocator is inlined only once.
 template <class Allocate, class Deallocate>
 HEAPWOOD_INLINE void update_list(const Round& round, std::uint64_t primary, List& list, bool ends,
                                  Tally& tally, Allocate allocate, Deallocate deallocate) {
@@ -180,7 +184,9 @@ HEAPWOOD_INLINE void update_list(const Round& round, std::uint64_t primary, List
       child = round.secondary(primary, --emitted);
       adds = true;
     } else if (ends && list.chunks > 0) {
-      list.in_newest = 1;
+      for (; list.in_newest > 1; --list.in_newest)
+        tally.add_last(list.newest->particles[list.in_newest - 1], primary);
+      tally.add_last(list.newest->particles[0], primary);
       removes = true;
     } else {
       break;
@@ -189,9 +195,9 @@ HEAPWOOD_INLINE void update_list(const Round& round, std::uint64_t primary, List
       bool has_space = list.chunks > 0 && list.in_newest < Chunk::capacity_at(list.chunks - 1);
       if (!has_space) {
         auto* const block = static_cast<Chunk*>(allocate(Chunk::bytes_at(list.chunks)));
-        ++tally.requests;
+        ++tally.sums[Tally::requests];
         has_space = block != nullptr;
-        tally.refused += !has_space;
+        tally.sums[Tally::refused] += !has_space;
         if (has_space) {
           block->next = list.newest;
           list = {block, list.chunks + 1, 0};

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Secondaries of a particle transport: every primary has a list of chunks that grows and shrinks
 // (particle.hpp). The kernel with an allocator is in particles_run.hpp, called through
-// registry::CompiledAllocator::particles; the baseline without one is a ring of fixed capacity per
-// warp of primaries.
+// registry::CompiledAllocator::particles; the method without one is a ring of fixed capacity per
+// 32 primaries.
 #pragma once
 
 #include <cstdint>
-#include <string>
+#include <optional>
 #include <vector>
 
 #include "workloads/particles/particle.hpp"
@@ -16,58 +16,48 @@ namespace heapwood::workloads::particles {
 
 enum class Population : std::uint8_t { steady, doubling, collapsing };
 
-struct ParticlesInput {
-  std::string name;  // as given
+struct ParticlesJob : StepsJob {
   Population population = Population::steady;
-  std::uint64_t primaries = 1'000'000, seed = 1;
+  std::uint64_t primaries = 1000, seed = 1;
   std::uint32_t rounds = 100;
+  std::optional<std::uint64_t> digest;  // the expected one, if no particle is lost
 
   Round round(std::uint32_t number) const;
+  // Whether an inspected run looks at the pool after a round.
+  bool inspects_after(std::uint32_t number) const;
+  // Stores the figures of a run. With `inspects`, all particles have ended; throws
+  // Error{Exit::failed} if energy or particles are not conserved, or if the digest differs.
+  void conclude(const std::vector<Tally>& tallies, StepsResult& result) const;
 };
 
-// Parses "steady:COUNT[:SEED]", "doubling:..." or "collapsing:...". Throws Error{Exit::usage}.
-ParticlesInput parse_particles(const std::string& name, std::uint32_t rounds);
-
-// All living secondaries.
-struct Census {
-  std::uint64_t particles = 0, energy = 0;
-  std::uint64_t digest = 0;  // a sum, so their order does not count
-  bool operator==(const Census&) const = default;
-};
-HEAPWOOD_INLINE std::uint64_t digest_of(std::uint64_t primary, const Particle& p) {
-  return mixed(primary, bits_of(p));
+// All rounds with rings whose memory is the job's pool. Particles that do not fit are lost.
+// Compiled once per device; throws Error{Exit::device} for a GPU in a program without CUDA.
+StepsResult run_rings(const ParticlesJob& job);
+namespace particles_cuda {
+StepsResult run_rings(const ParticlesJob& job);
 }
 
-// The input, and what all rounds make of it, computed on CPU threads.
-struct ParticlesData {
-  ParticlesInput input;
-  Census end;
-  std::vector<std::uint64_t> live_bytes;  // of all chunks, after each round
+// The sum of 64-bit numbers over the lanes of a warp.
+template <class Warp>
+HEAPWOOD_INLINE std::uint64_t add_up(const Warp& warp, std::uint64_t value) {
+  constexpr unsigned bits = 24;
+  constexpr std::uint64_t mask = (1u << bits) - 1;
+  std::uint64_t sum = 0;
+  HEAPWOOD_UNROLLED
+  for (unsigned shift = 0; shift < 64; shift += bits)
+    sum += std::uint64_t{warp.reduce_add(static_cast<std::uint32_t>(value >> shift & mask))}
+           << shift;
+  return sum;
+}
 
-  std::uint64_t peak_bytes() const;
-};
-ParticlesData prepare_particles(const ParticlesInput& input);
-
-struct ParticlesJob : StepsJob {
-  const ParticlesData* data = nullptr;
-};
-
-// The rounds after which an inspected run looks at the pool.
-bool is_inspected(const ParticlesInput& input, std::uint32_t round);
-// Throws Error{Exit::failed} if energy or particles are not conserved or, if none was lost, if the
-// particles differ from those computed on the host.
-void check_particles(const ParticlesData& data, const Tally& tally, const Census& census);
-
-// Compiled once per device; throw Error{Exit::device} for a GPU in a program without CUDA.
-Census count_particles(const simt::DeviceId& device, const List* lists, std::uint64_t primaries,
-                       double seconds);
-// All rounds with rings whose memory is the job's pool. Particles that do not fit are lost.
-StepsResult run_rings(const ParticlesJob& job);
-
-namespace particles_cuda {
-Census count(const simt::DeviceId& device, const List* lists, std::uint64_t primaries,
-             double seconds);
-StepsResult run_rings(const ParticlesJob& job);
-}  // namespace particles_cuda
+// Adds the tallies of all lanes to `total`, which no other warp writes.
+template <class Warp>
+HEAPWOOD_INLINE void add_tally(const Warp& warp, Tally& total, const Tally& own) {
+  HEAPWOOD_UNROLLED
+  for (int i = 0; i < Tally::count; ++i) {
+    const std::uint64_t sum = add_up(warp, own.sums[i]);
+    if (warp.lane() == 0) total.sums[i] += sum;
+  }
+}
 
 }  // namespace heapwood::workloads::particles

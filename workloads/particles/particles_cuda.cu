@@ -4,11 +4,6 @@
 
 namespace heapwood::workloads::particles::particles_cuda {
 
-Census count(const simt::DeviceId& device, const List* lists, std::uint64_t primaries,
-             double seconds) {
-  return rings_detail::count(simt::Cuda(device), lists, primaries, seconds);
-}
-
 StepsResult run_rings(const ParticlesJob& job) {
   return rings_detail::run_rings(simt::Cuda(job.device), job);
 }

@@ -7,7 +7,6 @@
 #include "simt/launch.hpp"
 #include "simt/memory.hpp"
 #include "workloads/particles/particles.hpp"
-#include "workloads/particles/tallies.hpp"
 
 namespace heapwood::workloads::particles {
 
@@ -34,87 +33,54 @@ struct ParticlesKernel : StepKernel {
           [&](void* block) { a.deallocate(warp, block); });
       lists[primary] = list;
     }
-    if (!ends) add_tally(warp, tallies[warp.worker()], tally);
+    add_tally(warp, tallies[warp.worker()], tally);
   }
-};
-
-template <class A, class Device>
-class ParticlesRun {
- public:
-  ParticlesRun(const Device& device, const ParticlesJob& job)
-      : device_(device),
-        job_(job),
-        input_(job.data->input),
-        warps_(warps_for<Device>(input_.primaries)),
-        lists_(job.device, input_.primaries),
-        tallies_(job.device, warps_) {
-    lists_.fill(0);
-    tallies_.fill(0);
-  }
-
-  StepsResult run() {
-    StepsResult result;
-    result.reset_ms =
-        simt::measure_ms([&] { allocator_ = A::create(job_.pool, job_.options, device_); });
-    const alloc::ReleaseAtEnd<A, Device> release(job_.pool, device_);
-    StepResult& rounds = result.steps.emplace_back();
-    try {
-      for (std::uint32_t number = 0; number < input_.rounds; ++number) {
-        rounds.ms += launch(number, false, job_.seconds);
-        if (job_.inspects && traits().in_pool && is_inspected(input_, number))
-          inspect(number, result);
-      }
-      const Tally tally = sum_of(tallies_.download());
-      rounds.requests = tally.requests;
-      rounds.refused = tally.refused;
-      if (job_.inspects) {
-        check_particles(
-            *job_.data, tally,
-            count_particles(job_.device, lists_.data(), input_.primaries, job_.seconds));
-      }
-    } catch (const simt::Stopped&) {
-      if (!traits().in_pool) launch(0, true, max_free_seconds);
-      throw;
-    }
-    if (!traits().in_pool) launch(0, true, max_free_seconds);
-    return result;
-  }
-
- private:
-  double launch(std::uint32_t number, bool ends, double seconds) {
-    ParticlesKernel<A> kernel{};
-    kernel.allocator = allocator_;
-    kernel.round = input_.round(number);
-    kernel.lists = lists_.data();
-    kernel.tallies = tallies_.data();
-    kernel.ends = ends;
-    return device_.launch_independent(kernel, warps_, {.seconds = seconds, .what = traits().id});
-  }
-
-  void inspect(std::uint32_t round, StepsResult& result) {
-    const std::uint64_t held = held_bytes_of(allocator_, job_.device);
-    if (held == 0) return;
-    std::uint64_t live = 0;
-    for (const List& list : lists_.download()) {
-      for (std::uint32_t depth = 0; depth < list.chunks; ++depth) live += Chunk::bytes_at(depth);
-    }
-    result.memory.push_back({round, live, held});
-  }
-
-  const alloc::AllocatorTraits& traits() const { return alloc::traits_on<A>(device_); }
-
-  const Device& device_;
-  const ParticlesJob& job_;
-  const ParticlesInput& input_;
-  const unsigned warps_;
-  A allocator_{};
-  simt::Buffer<List> lists_;
-  simt::Buffer<Tally> tallies_;
 };
 
 template <class A, class Device>
 StepsResult run_particles(const Device& device, const ParticlesJob& job) {
-  return ParticlesRun<A, Device>(device, job).run();
+  const unsigned warps = warps_for<Device>(job.primaries);
+  const alloc::AllocatorTraits& traits = alloc::traits_on<A>(device);
+  simt::Buffer<List> lists(job.device, job.primaries);
+  simt::Buffer<Tally> tallies(job.device, warps);
+  lists.fill(0);
+  tallies.fill(0);
+  ParticlesKernel<A> kernel{};
+  kernel.lists = lists.data();
+  kernel.tallies = tallies.data();
+  StepsResult result;
+  result.reset_ms =
+      simt::measure_ms([&] { kernel.allocator = A::create(job.pool, job.options, device); });
+  const alloc::ReleaseAtEnd<A, Device> release(job.pool, device);
+  const auto launch = [&](std::uint32_t number, double seconds) {
+    kernel.round = job.round(number);
+    return device.launch_independent(kernel, warps, {.seconds = seconds, .what = traits.id});
+  };
+  const auto free_all = [&] {
+    kernel.ends = true;
+    launch(0, max_free_seconds);
+  };
+  const auto live = [&] {
+    std::uint64_t bytes = 0;
+    for (const List& list : lists.download()) {
+      for (std::uint32_t depth = 0; depth < list.chunks; ++depth) bytes += Chunk::bytes_at(depth);
+    }
+    return bytes;
+  };
+  StepResult& rounds = result.steps.emplace_back();
+  try {
+    for (std::uint32_t number = 0; number < job.rounds; ++number) {
+      rounds.ms += launch(number, job.seconds);
+      if (job.inspects_after(number) && traits.in_pool)
+        inspect_pool(kernel.allocator, job.device, number, live, result);
+    }
+  } catch (const simt::Stopped&) {
+    if (!traits.in_pool) free_all();
+    throw;
+  }
+  if (job.inspects || !traits.in_pool) free_all();
+  job.conclude(tallies.download(), result);
+  return result;
 }
 
 }  // namespace heapwood::workloads::particles

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "simt/cpu.hpp"
 #include "workloads/strings/two_pass_run.hpp"
@@ -20,47 +21,45 @@ Column::Column(const simt::DeviceId& device, const HostColumn& host)
   bytes.set_size(host.bytes.size());
 }
 
-Source Column::source() const {
-  return {.rows = rows, .firsts = begins.data(), .offsets = offsets.data(), .bytes = bytes.data()};
-}
+namespace {
 
-HostColumn Column::download() const {
-  return {begins.download(), offsets.download(), bytes.download()};
-}
+struct CpuScan {
+  static double exclusive_sum(const simt::Cpu&, std::uint64_t* values, std::uint64_t count) {
+    return simt::measure_ms([&] {
+      std::uint64_t sum = 0;
+      for (std::uint64_t i = 0; i < count; ++i) sum += std::exchange(values[i], sum);
+    });
+  }
+};
+
+}  // namespace
 
 Column two_pass_step(const simt::DeviceId& device, Step step, const Source& from,
                      const Source& second, double seconds, double& ms) {
   if (device.kind == simt::DeviceKind::cpu)
-    return two_pass_detail::step_on(simt::Cpu(device), step, from, second, seconds, ms);
+    return two_pass_detail::step_on<CpuScan>(simt::Cpu(device), step, from, second, seconds, ms);
   if constexpr (simt::has_cuda) return two_pass_cuda::step(device, step, from, second, seconds, ms);
   simt::throw_without_cuda("strings");
 }
 
-std::uint64_t StringsData::peak_bytes() const { return *std::ranges::max_element(live_bytes); }
-
-StringsData prepare_strings(const simt::DeviceId& device, const StringsInput& input) {
+StringsData prepare_strings(const simt::DeviceId& device, const HostColumn& input) {
   constexpr double seconds = 86400;
   StringsData data;
   data.device = device;
-  data.input = Column(device, input.column);
+  data.input = Column(device, input);
   const simt::DeviceId cpu;
-  const Column host_input(cpu, input.column);
+  const Column host_input(cpu, input);
   Column now;
   double ms = 0;
-  for (const Step step : {Step::load, Step::upper, Step::concatenate, Step::replace, Step::split,
-                          Step::filter, Step::compact}) {
-    if (step == Step::compact) {  // the column has no gaps
-      data.live_bytes.push_back(0);
-      continue;
-    }
-    now = two_pass_step(cpu, step, (step == Step::load ? host_input : now).source(),
+  for (unsigned i = 0; i + 1 < step_count; ++i) {  // the last one makes the same column
+    now = two_pass_step(cpu, static_cast<Step>(i), (i == 0 ? host_input : now).source(),
                         host_input.source(), seconds, ms);
     const std::uint64_t pieces = now.offsets.size() - 1;
     std::uint64_t live = 0;
-    for (std::uint64_t i = 0; i < pieces; ++i)
-      live += alloc::padded(now.offsets.data()[i + 1] - now.offsets.data()[i]);
-    data.live_bytes.push_back(live);
-    if (step == Step::split) data.pieces = pieces;
+    for (std::uint64_t p = 0; p < pieces; ++p)
+      live += alloc::padded(now.offsets.data()[p + 1] - now.offsets.data()[p]);
+    data.peak_bytes = std::max(data.peak_bytes, live);
+    if (static_cast<Step>(i) == Step::split) data.pieces = pieces;
   }
   data.result = now.download();
   return data;
@@ -75,11 +74,10 @@ StepsResult run_two_pass(const StringsData& data, bool inspects, double seconds)
     if (step == Step::compact) continue;  // the column has no gaps
     Column next = two_pass_step(data.device, step, (i == 0 ? data.input : now).source(),
                                 data.input.source(), seconds, done.ms);
-    // The first kernel leaves the sizes of each row to the second.
     if (inspects)
       result.memory.push_back(
           {i, next.memory_bytes(),
-           now.memory_bytes() + next.memory_bytes() + sizeof(Sizes) * data.rows()});
+           now.memory_bytes() + next.memory_bytes() + 2 * sizeof(std::uint64_t) * now.rows});
     now = std::move(next);
   }
   if (inspects) check_strings(now.download(), data.result, {});
@@ -95,17 +93,16 @@ void check_strings(const HostColumn& result, const HostColumn& expected,
   if (result.rows() != expected.rows()) differs(std::min(result.rows(), expected.rows()));
   for (std::uint64_t row = 0; row < expected.rows(); ++row) {
     if (!is_refused.empty() && is_refused[row] != 0) continue;
-    const std::uint64_t first = result.begin(row), other = expected.begin(row),
-                        count = expected.begin(row + 1) - other;
-    if (result.begin(row + 1) - first != count) differs(row);
+    const std::uint64_t first = result.begins[row], other = expected.begins[row],
+                        count = expected.begins[row + 1] - other;
+    if (result.begins[row + 1] - first != count) differs(row);
     const std::uint64_t at = result.offsets[first], from = expected.offsets[other];
     for (std::uint64_t i = 1; i <= count; ++i) {
       if (result.offsets[first + i] - at != expected.offsets[other + i] - from) differs(row);
     }
-    const auto begin = expected.bytes.begin() + static_cast<std::ptrdiff_t>(from);
-    if (!std::equal(begin,
-                    begin + static_cast<std::ptrdiff_t>(expected.offsets[other + count] - from),
-                    result.bytes.begin() + static_cast<std::ptrdiff_t>(at)))
+    if (!std::equal(expected.bytes.data() + from,
+                    expected.bytes.data() + expected.offsets[other + count],
+                    result.bytes.data() + at))
       differs(row);
   }
 }

@@ -73,7 +73,7 @@ struct StringsKernel : StepKernel {
     std::uint32_t refused = 0;
     Text rest = old;
     HEAPWOOD_ROLLED
-    for (std::uint32_t i = 0; i < count; ++i) {
+    for (std::uint32_t i = 0; i < count && !stopped(warp, i); ++i) {
       const Text second = step == Step::concatenate ? input.text(second_row(row, rows)) : Text{};
       Text from = rest;
       Sizes needs;
@@ -109,7 +109,7 @@ struct StringsKernel : StepKernel {
       first = row;
     }
     HEAPWOOD_ROLLED
-    for (std::uint32_t i = 0; i < frees; ++i) {
+    for (std::uint32_t i = 0; i < frees && !stopped(warp, i); ++i) {
       if (drops && (is_kept(row, i) || freed.sizes[first + i] == absent)) continue;
       Byte* block = const_cast<Byte*>(old.at);
       if (drops) block = freed.at[first + i];
@@ -119,6 +119,12 @@ struct StringsKernel : StepKernel {
   }
 
  private:
+  // A row may have many pieces, and a call of an allocator may take long.
+  template <class Warp>
+  HEAPWOOD_INLINE static bool stopped(const Warp& warp, std::uint32_t turn) {
+    return (turn & 3) == 3 && warp.aborted();
+  }
+
   // Reserves `count` entries of `pieces`. All lanes of the warp call it.
   template <class Warp>
   HEAPWOOD_INLINE std::uint64_t reserve(Warp& warp, std::uint32_t count) const {
@@ -140,7 +146,7 @@ class StringsRun {
       : device_(device),
         job_(job),
         data_(*job.data),
-        rows_(data_.rows()),
+        rows_(data_.input.rows),
         blocks_(job.device, rows_),
         pieces_(job.device, data_.pieces),
         firsts_(job.device, rows_),
@@ -188,7 +194,9 @@ class StringsRun {
     else if (step < Step::split)
       done.requests = rows_ - (step == Step::load ? 0 : result_.steps.front().refused);
     result_.steps.push_back(done);
-    if (job_.inspects && traits().in_pool) inspect(number);
+    if (job_.inspects && traits().in_pool)
+      inspect_pool(
+          allocator_, job_.device, number, [this] { return live_bytes(); }, result_);
   }
 
   Kernel kernel(Step step) const {
@@ -230,14 +238,13 @@ class StringsRun {
     return ms;
   }
 
-  void inspect(unsigned step) {
-    const std::uint64_t held = held_bytes_of(allocator_, job_.device);
+  std::uint64_t live_bytes() const {
     std::uint64_t live = 0;
     for (const simt::Buffer<std::uint32_t>* sizes : {&sizes_, &piece_sizes_}) {
       for (const std::uint32_t bytes : sizes->download())
         live += bytes == absent ? 0 : alloc::padded(bytes);
     }
-    if (held != 0 || step + 1 == step_count) result_.memory.push_back({step, live, held});
+    return live;
   }
 
   Counters counters() const { return counters_.download().front(); }

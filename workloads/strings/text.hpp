@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "simt/config.hpp"
 #include "workloads/mixed.hpp"
@@ -34,26 +35,24 @@ struct Text {
   std::uint32_t bytes = 0;
 };
 
-// Calls f(byte) for each byte until it returns false. Reads whole words: blocks and columns have
+// Calls f(byte) for each byte; ends if it returns false. Reads whole words: blocks and columns have
 // memory up to the end of their last word.
 template <class F>
-HEAPWOOD_INLINE void for_bytes_while(const Text& text, F f) {
+HEAPWOOD_INLINE void for_bytes(const Text& text, F f) {
   auto at = reinterpret_cast<std::uintptr_t>(text.at);
   const std::uintptr_t end = at + text.bytes;
   HEAPWOOD_ROLLED
   while (at < end) {
     const std::uint64_t word = *reinterpret_cast<const std::uint64_t*>(at & ~std::uintptr_t{7});
     do {
-      if (!f(static_cast<Byte>(word >> 8 * (at & 7)))) return;
+      const auto byte = static_cast<Byte>(word >> 8 * (at & 7));
+      if constexpr (std::is_same_v<decltype(f(byte)), bool>) {
+        if (!f(byte)) return;
+      } else {
+        f(byte);
+      }
     } while ((++at & 7) != 0 && at < end);
   }
-}
-template <class F>
-HEAPWOOD_INLINE void for_bytes(const Text& text, F f) {
-  for_bytes_while(text, [&](Byte byte) {
-    f(byte);
-    return true;
-  });
 }
 
 // Counts what a step would write.
@@ -164,7 +163,7 @@ HEAPWOOD_INLINE void put_row(Step step, const Text& text, const Text& second, Si
 // The bytes before the first blank.
 HEAPWOOD_INLINE std::uint32_t bytes_before_blank(const Text& text) {
   std::uint32_t bytes = 0;
-  for_bytes_while(text, [&](Byte byte) {
+  for_bytes(text, [&](Byte byte) {
     bytes += byte != ' ';
     return byte != ' ';
   });
