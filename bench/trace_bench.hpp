@@ -53,7 +53,7 @@ struct TraceResult {
   FirstRay first_ray;
   render::Camera camera;
   Vec3d origin;             // origin of the mesh, for to_string(camera, origin)
-  bool watertight = false;  // the test used; set if it was asked for or the mesh is coarse
+  bool watertight = false;  // the test used
   std::vector<TraceRow> rows;
 };
 

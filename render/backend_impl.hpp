@@ -11,9 +11,9 @@ namespace heapwood::render {
 template <class Intersection>
 SceneView<Intersection> view(const SceneData& scene) {
   const auto* records = static_cast<const typename Intersection::Record*>(scene.records);
-  const float slack =
-      scene.bounds.empty() ? 0 : Intersection::diagonal_slack * length(scene.bounds.extent());
-  return {{scene.nodes, records, scene.refs, scene.bounds, slack}, scene.vertices, scene.triangles};
+  return {{scene.nodes, records, scene.refs, scene.bounds, scene.vertices, scene.triangles},
+          scene.vertices,
+          scene.triangles};
 }
 
 // Calls f with a view whose intersection test matches the scene's records.

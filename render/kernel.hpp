@@ -117,13 +117,16 @@ struct TraceKernel {
     if (i + prefetch_distance < count) simt::prefetch(rays + i + prefetch_distance);
     const kdtree::Ray ray{{from.x, from.y, from.z}, from.w, {along.x, along.y, along.z}, along.w};
     const Intersection test = make_intersection(ray, scratch, lane, tree);
-    kdtree::Hit hit;
-    if constexpr (Any) {
-      if (kdtree::any_hit(tree, test, ray)) hit.triangle = 0;
-    } else {
-      kdtree::NoCounters none;
-      hit = kdtree::closest_hit(tree, test, ray, none);
-    }
+    kdtree::NoCounters none;
+    kdtree::Hit hit = kdtree::trace<Any>(tree, test, ray, none, [words] {
+      const kdtree::Row origin = simt::load_constant(words),
+                        direction = simt::load_constant(words + 1);
+      return kdtree::Ray{{origin.x, origin.y, origin.z},
+                         origin.w,
+                         {direction.x, direction.y, direction.z},
+                         direction.w};
+    });
+    if constexpr (Any) hit.triangle = hit.found() ? 0 : kdtree::no_triangle;
     *reinterpret_cast<kdtree::Row*>(hits + i) = {hit.t, hit.u, hit.v,
                                                  simt::from_bits(hit.triangle)};
   }

@@ -40,39 +40,6 @@ std::vector<std::uint32_t> sorted_refs(const kdtree::Tree& tree) {
 
 }  // namespace
 
-bool is_coarse(const kdtree::MeshView& mesh, const Box& bounds) {
-  // Within both limits the fast test loses no ray of a closed mesh
-  // (tests/render/test_closed_meshes.cpp). The triangles of the meshes in docs/performance.md are
-  // at least 14 times as high as min_height_in_errors requires, and the meshes fill their scenes.
-  constexpr double min_height_in_errors = 683, max_distance_in_spreads = 16;
-  const double reach = kdtree::reach_of(bounds),
-               min_height = min_height_in_errors * kdtree::plane_error(reach);
-  double area = 0, coarse_area = 0;
-  // Mean and mean square of the triangles' positions, weighted by area.
-  double mean[3] = {}, square[3] = {};
-  for (std::uint32_t id = 0; id < mesh.triangles.size(); ++id) {
-    const Corners corners = kdtree::corners(mesh, id);
-    const kdtree::detail::TriangleFrame frame(corners);
-    if (frame.degenerate) continue;
-    area += frame.area;
-    if (frame.min_height < min_height) coarse_area += frame.area;
-    for (unsigned axis = 0; axis < 3; ++axis) {
-      for (const Vec3& corner : {corners.a, corners.b, corners.c}) {
-        const double x = corner[axis] / reach;
-        mean[axis] += frame.area * x / 3;
-        square[axis] += frame.area * x * x / 3;
-      }
-    }
-  }
-  if (area == 0) return false;
-  double variance = 0;
-  for (unsigned axis = 0; axis < 3; ++axis) {
-    variance += square[axis] / area - (mean[axis] / area) * (mean[axis] / area);
-  }
-  return coarse_area > 0.5 * area ||
-         variance * max_distance_in_spreads * max_distance_in_spreads < 1;
-}
-
 Scene::Scene(const simt::DeviceId& device, const kdtree::Tree& tree, const kdtree::MeshView& mesh,
              bool watertight, const Appearance* appearance)
     : host_(mesh), mesh_(device, mesh) {
@@ -86,7 +53,7 @@ Scene::Scene(const simt::DeviceId& device, const kdtree::Tree& tree, const kdtre
   if (device.kind != simt::DeviceKind::cpu)
     order_ms_ = backend(device).order(device, tree_.view(), tree_);
   records_ = {device, tree_.refs.size() * sizeof(kdtree::PlaneRecord)};
-  data_ = {watertight || is_coarse(mesh, tree.bounds),
+  data_ = {watertight,
            tree_.nodes.data(),
            records_.data(),
            tree_.refs.data(),

@@ -12,17 +12,11 @@
 
 namespace heapwood::render {
 
-// Whether the coordinates of a mesh are too coarse for the fast test, whose rounding errors grow
-// with the distance from the origin. They are if most of the mesh's area is in small triangles, or
-// in a small part of the scene, such as a small model with a far outlier. O(triangles).
-bool is_coarse(const kdtree::MeshView& mesh, const Box& bounds);
-
 class Scene {
  public:
   // Uploads tree and mesh and computes the triangle records on the device. The mesh must outlive
-  // the scene, the tree need not. A coarse mesh is always traced with the watertight test, even if
-  // that was not requested. On a device equal trees give equal hits, whatever the order of the refs
-  // in their leaves. Throws Error if memory is exhausted.
+  // the scene, the tree need not. On a device equal trees give equal hits, whatever the order of
+  // the refs in their leaves. Throws Error if memory is exhausted.
   //
   // `appearance`, if not nullptr, belongs to the mesh and need not outlive the scene. Without it
   // all pictures are in clay.

@@ -82,10 +82,12 @@ class SurfaceTest : public View::Intersection {
   HEAPWOOD_INLINE bool test(const Record* record, const kdtree::Ray& ray, float lower, float upper,
                             float& t) const {
     float h;
-    if (!Base::test(record, ray, lower, upper, h)) return false;
-    if (scene_.materials.has_holes && is_hole_at(record, ray, h)) return false;
+    if (!Base::test(record, ray, lower, upper, h) || !accepts(record, ray, h)) return false;
     t = h;
     return true;
+  }
+  HEAPWOOD_INLINE bool accepts(const Record* record, const kdtree::Ray& ray, float t) const {
+    return !(scene_.materials.has_holes && is_hole_at(record, ray, t));
   }
 
  private:

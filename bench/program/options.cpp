@@ -26,8 +26,7 @@ void add_device_options(CommandOptions& command, DeviceOptions& options) {
 
 void add_watertight_option(CommandOptions& command, bool& watertight) {
   command.flag("--watertight", watertight,
-               "slower intersection test without gaps at edges;\nalways for small models in large "
-               "scenes");
+               "slower intersection test without gaps at edges");
 }
 
 void add_size_option(CommandOptions& command, ImageSize& size, const char* what) {

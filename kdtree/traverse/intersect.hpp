@@ -3,7 +3,8 @@
 //
 //   FastIntersection        tests the triangle's plane, then two more planes (PlaneTest). It
 //                           enlarges triangles by the rounding errors of the test, so that a ray
-//                           hardly ever passes between two triangles that share an edge.
+//                           hardly ever passes between two triangles that share an edge. A ray that
+//                           seems to hit a thin triangle is decided by ExactIntersection.
 //   WatertightIntersection  Woop, Benthin, Wald 2013, "Watertight Ray/Triangle Intersection": no
 //                           ray passes between two triangles that share an edge. Its plane
 //                           distances are exact in sign, and traversal visits both sides of a plane
@@ -15,6 +16,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "geometry/vec3d.hpp"
 #include "kdtree/traverse/ray.hpp"
 #include "kdtree/traverse/triangle_records.hpp"
 #include "simt/arithmetic.hpp"
@@ -147,6 +149,8 @@ class PlaneIntersection : public PlaneTest {
   static HEAPWOOD_INLINE std::uint32_t near_child(std::uint32_t link, Slope s) {
     return simt::select_bits(link, s.side_bits(), 3);
   }
+  // Whether a hit counts that another test has found. A derived test may accept fewer.
+  HEAPWOOD_INLINE bool accepts(const Record*, const Ray&, float) const { return true; }
 
  private:
   Slopes slopes_;
@@ -193,21 +197,33 @@ class WatertightIntersection {
   HEAPWOOD_INLINE bool test(const Record* record, const Ray& ray, float lower, float upper,
                             float& t) const {
     float u, v;
-    return solve(record, ray, lower, upper, t, u, v);
+    return solve(load(record), ray, lower, upper, t, u, v);
   }
   HEAPWOOD_INLINE void coordinates(const Record* record, const Ray& ray, float, float& u,
                                    float& v) const {
     float t;
     const float infinite = HUGE_VALF;
-    if (!solve(record, ray, -infinite, infinite, t, u, v)) u = v = 0;
+    if (!solve(load(record), ray, -infinite, infinite, t, u, v)) u = v = 0;
+  }
+  // Whether the triangle is hit in [lower, upper), and where.
+  HEAPWOOD_INLINE bool solve(const Corners& corners, const Ray& ray, float lower, float upper,
+                             float& t, float& u, float& v) const {
+    const Sheared a = shear(corners.a, ray.origin), b = shear(corners.b, ray.origin),
+                  c = shear(corners.c, ray.origin);
+    return solve(a, b, c, lower, upper, t, u, v);
   }
 
  private:
   struct Sheared {
     float x, y, z;
   };
-  HEAPWOOD_INLINE Sheared shear(const Row& corner, Vec3 origin) const {
-    const Vec3 p{corner.x - origin.x, corner.y - origin.y, corner.z - origin.z};
+  static HEAPWOOD_INLINE Corners load(const Record* record) {
+    const Row a = simt::load_constant(&record->a), b = simt::load_constant(&record->b),
+              c = simt::load_constant(&record->c);
+    return {{a.x, a.y, a.z}, {b.x, b.y, b.z}, {c.x, c.y, c.z}};
+  }
+  HEAPWOOD_INLINE Sheared shear(Vec3 corner, Vec3 origin) const {
+    const Vec3 p = corner - origin;
     const float z = detail::select(p, kz_);
     return {detail::select(p, kx_) - simt::rounded_product(sx_, z),
             detail::select(p, ky_) - simt::rounded_product(sy_, z), z};
@@ -219,11 +235,8 @@ class WatertightIntersection {
     return static_cast<float>(static_cast<double>(p.x) * q.y - static_cast<double>(p.y) * q.x);
   }
 
-  HEAPWOOD_INLINE bool solve(const Record* record, const Ray& ray, float lower, float upper,
-                             float& t, float& u, float& v) const {
-    const Sheared a = shear(simt::load_constant(&record->a), ray.origin);
-    const Sheared b = shear(simt::load_constant(&record->b), ray.origin);
-    const Sheared c = shear(simt::load_constant(&record->c), ray.origin);
+  HEAPWOOD_INLINE bool solve(const Sheared& a, const Sheared& b, const Sheared& c, float lower,
+                             float upper, float& t, float& u, float& v) const {
     float ea = edge(c, b), eb = edge(a, c), ec = edge(b, a);
     // A float zero may have lost its sign to rounding: computed again in double, where the products
     // are exact.
@@ -243,6 +256,7 @@ class WatertightIntersection {
     v = ec * inverse;
     const float h = (wa * a.z + u * b.z + v * c.z) * sz_;
     if (!(h >= lower && h < upper)) return false;
+    limit_weights(u, v);
     t = h;
     return true;
   }
@@ -251,5 +265,33 @@ class WatertightIntersection {
   float sx_, sy_, sz_;
   unsigned kx_, ky_, kz_;
 };
+
+// ---- rays from far away -------------------------------------------------------------------------
+
+// A ray's start, moved along it.
+struct MovedRay {
+  Ray ray;
+  double distance = 0;  // of the move, in units of the direction
+};
+
+// The ray moved to where it enters a box, but for a 64th of the diagonal, in double precision. A
+// ray that starts nearer stays.
+HEAPWOOD_FN inline MovedRay moved_to_box(const Box& box, Vec3d origin, Vec3d direction, float tmin,
+                                         float tmax) {
+  const double o[3] = {origin.x, origin.y, origin.z},
+               d[3] = {direction.x, direction.y, direction.z};
+  double enter = 0, diagonal = 0, square = 0;
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    const double lo = detail::select(box.lo, axis), hi = detail::select(box.hi, axis);
+    diagonal += (hi - lo) * (hi - lo);
+    square += d[axis] * d[axis];
+    if (d[axis] != 0) enter = detail::larger(enter, ((d[axis] > 0 ? lo : hi) - o[axis]) / d[axis]);
+  }
+  const double move = enter - 0x1p-6 * std::sqrt(diagonal / square);
+  if (!(move > 0)) return {{to_float(origin), tmin, to_float(direction), tmax}};
+  return {{to_float(origin + direction * move), static_cast<float>(detail::larger(tmin - move, 0)),
+           to_float(direction), static_cast<float>(tmax - move)},
+          move};
+}
 
 }  // namespace heapwood::kdtree

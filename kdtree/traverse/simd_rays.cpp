@@ -248,12 +248,18 @@ void trace_one(const Tree& tree, const Ray& ray, std::uint8_t& blocked) {
   const auto record = static_cast<std::uint32_t>(packet.found[k]);
   hit = {packet.closest[k], 0, 0, no_triangle};
   if (record == no_triangle) return;
-  PlaneTest().coordinates(tree.records + record, ray, hit.t, hit.u, hit.v);
+  const bool is_sure = PlaneTest().is_sure(tree.records + record, ray, hit.t, hit.u, hit.v);
+  if (!is_sure) {
+    hit = trace_exactly<false>(tree, FastIntersection(ray, tree.slack), ray, record, hit.t);
+    return;
+  }
   hit.triangle = tree.ids[record];
 }
-[[gnu::always_inline]] inline void finish(const Tree&, const Packet& packet, const Ray&,
+[[gnu::always_inline]] inline void finish(const Tree& tree, const Packet& packet, const Ray& ray,
                                           std::uint32_t k, std::uint8_t& blocked) {
-  blocked = static_cast<std::uint32_t>(packet.found[k]) != no_triangle;
+  const auto record = static_cast<std::uint32_t>(packet.found[k]);
+  blocked = record != no_triangle;
+  if (blocked && is_thin(tree.records[record].plane.x)) trace_one(tree, ray, blocked);
 }
 
 // Traces rays that have the same signs of direction.
@@ -263,7 +269,9 @@ template <bool coherent, class Result>
   for (std::uint32_t i = 0; i < count; i += lanes, which += lanes) {
     const std::uint32_t n = std::min(lanes, count - i);
     Packet packet;
-    const bool started = packet.start(tree, rays, which, n);
+    bool started = packet.start(tree, rays, which, n);
+    for (std::uint32_t k = 0; k < n; ++k)
+      started = started && !detail::needs_exact_test(tree, rays[which[k]]);
     if (started) packet.traverse<coherent, std::is_same_v<Result, std::uint8_t>>(tree);
     for (std::uint32_t k = 0; k < n; ++k) {
       if (started) {

@@ -9,6 +9,11 @@
 // search continues, which makes flat triangles in planes and rounding harmless; u and v are
 // computed once, for the final hit.
 //
+// The fast test enlarges thin triangles. If the closest hit is one of them, it is confirmed by the
+// watertight test, and if that rejects it, the ray is traced again with that test. This, and rays
+// from far away or along the sides of the scene's box, is out of line (trace_exactly()), so that
+// the search has no register less.
+//
 // For a conservative intersection test, cells overlap by the rounding errors of plane distances, a
 // ray that lies in a plane visits both sides, and a stack entry holds its whole interval.
 //
@@ -25,6 +30,14 @@
 
 namespace heapwood::kdtree {
 
+// The largest coordinate from which the fast test traces rays. Negative for a scene so far from the
+// origin that its coordinates are too coarse for this test.
+inline float max_origin_of(const Box& bounds) {
+  constexpr float max_distance_in_diagonals = 512;
+  const float reach = reach_of(bounds);
+  return reach > max_distance_in_diagonals * length(bounds.extent()) ? -1 : max_origin * reach;
+}
+
 // A tree in the memory of a device, as kernels receive it.
 template <class Intersection>
 struct TreeView {
@@ -32,7 +45,27 @@ struct TreeView {
   const typename Intersection::Record* records;  // one per ref
   const std::uint32_t* ids;                      // triangle id of each record
   Box bounds;
-  float slack;  // diagonal_slack * diagonal of the bounds
+  float slack;       // diagonal_slack * diagonal of the bounds
+  float max_origin;  // rays with larger coordinates are moved first
+  const Vec3* vertices;
+  const Triangle* triangles;
+
+  TreeView(const Node* of_nodes, const typename Intersection::Record* of_records,
+           const std::uint32_t* of_ids, const Box& box, const Vec3* of_vertices,
+           const Triangle* of_triangles)
+      : nodes(of_nodes),
+        records(of_records),
+        ids(of_ids),
+        bounds(box),
+        slack(box.empty() ? 0 : Intersection::diagonal_slack * length(box.extent())),
+        max_origin(box.empty() ? 0 : max_origin_of(box)),
+        vertices(of_vertices),
+        triangles(of_triangles) {}
+
+  HEAPWOOD_INLINE Corners corners(std::uint32_t record) const {
+    const Triangle t = triangles[ids[record]];
+    return {vertices[t.v[0]], vertices[t.v[1]], vertices[t.v[2]]};
+  }
 };
 
 // A test for the trees of an intersection test: the same one, or one derived from it that accepts
@@ -149,11 +182,11 @@ HEAPWOOD_INLINE bool clip(const Intersection& test, const Ray& ray, const Box& b
 
 // Finds the closest hit (or any hit). Returns its record's index, or no_triangle; `closest` is its
 // distance.
-template <bool Any, class Intersection, TestFor<Intersection> Test, class Count>
+template <bool Any, class Intersection, class Test, class Count>
 HEAPWOOD_INLINE std::uint32_t traverse(const TreeView<Intersection>& tree, const Test& test,
                                        const Ray& ray, float& closest, Count& count) {
-  typename FarChildren<Intersection::conservative>::Memory memory;
-  FarChildren<Intersection::conservative> later(memory);
+  typename FarChildren<Test::conservative>::Memory memory;
+  FarChildren<Test::conservative> later(memory);
   std::uint32_t found = no_triangle;
   closest = ray.tmax;
 
@@ -169,19 +202,19 @@ HEAPWOOD_INLINE std::uint32_t traverse(const TreeView<Intersection>& tree, const
       const unsigned axis = kind - 1;
       const auto slope = test.slope(axis);
       const float at = test.plane(ray, axis, simt::from_bits(node.first), slope);
-      std::uint32_t child = Intersection::near_child(node.link, slope);
-      const bool far_only = at * (1 + Intersection::plane_slack) < begin;
+      std::uint32_t child = Test::near_child(node.link, slope);
+      const bool far_only = at * (1 + Test::plane_slack) < begin;
       // Written so that NaN (the ray lies in the plane) selects both children.
-      const bool both = !far_only && !(at * (1 - Intersection::plane_slack) > end);
+      const bool both = !far_only && !(at * (1 - Test::plane_slack) > end);
       // Visit the nearer of them, and push the other one.
       if (far_only) child ^= 2u;
       node = load(tree.nodes, child);
       if (both) {
-        if constexpr (Intersection::conservative) {
+        if constexpr (Test::conservative) {
           const bool within = at == at;
-          later.push(child ^ 2u,
-                     within ? simt::max(at * (1 - Intersection::plane_slack), begin) : begin, end);
-          end = within ? simt::min(at * (1 + Intersection::plane_slack), end) : end;
+          later.push(child ^ 2u, within ? simt::max(at * (1 - Test::plane_slack), begin) : begin,
+                     end);
+          end = within ? simt::min(at * (1 + Test::plane_slack), end) : end;
         } else {
           later.push(child ^ 2u, at, end);
           end = at;
@@ -194,10 +227,10 @@ HEAPWOOD_INLINE std::uint32_t traverse(const TreeView<Intersection>& tree, const
     if (first != last) {
       // Triangles far outside the leaf's interval belong to another leaf.
       float lower = ray.tmin, upper = closest;
-      if constexpr (Intersection::culls) {
+      if constexpr (Test::culls) {
         const float slack = test.slack();
-        lower = simt::max(begin * (1 - Intersection::relative_slack) - slack, lower);
-        upper = simt::min(end * (1 + Intersection::relative_slack) + slack, upper);
+        lower = simt::max(begin * (1 - Test::relative_slack) - slack, lower);
+        upper = simt::min(end * (1 + Test::relative_slack) + slack, upper);
       }
       HEAPWOOD_ROLLED
       for (std::uint32_t k = first; k != last; ++k) {
@@ -213,7 +246,7 @@ HEAPWOOD_INLINE std::uint32_t traverse(const TreeView<Intersection>& tree, const
     }
     // Continue with the nearest child on the stack, unless the hit lies before it.
     std::uint32_t place;
-    if constexpr (Intersection::conservative) {
+    if constexpr (Test::conservative) {
       // Cells overlap, so a closer hit may be in any entry that begins before the hit.
       do {
         if (!later.pop(place, begin, end)) return found;
@@ -227,16 +260,113 @@ HEAPWOOD_INLINE std::uint32_t traverse(const TreeView<Intersection>& tree, const
 
 }  // namespace detail
 
+namespace detail {
+
+// The watertight test for a tree of plane records, with the corners of the mesh. Accepts the hits
+// that `Test` accepts.
+template <class Intersection, class Test>
+class ExactIntersection : public WatertightIntersection {
+ public:
+  using Record = typename Intersection::Record;
+
+  HEAPWOOD_INLINE ExactIntersection(const TreeView<Intersection>& tree, const Test& test,
+                                    const Ray& ray)
+      : WatertightIntersection(ray), tree_(&tree), test_(&test) {}
+
+  HEAPWOOD_INLINE bool test(const Record* record, const Ray& ray, float lower, float upper,
+                            float& t) const {
+    float h, u, v;
+    const auto k = static_cast<std::uint32_t>(record - tree_->records);
+    if (!solve(tree_->corners(k), ray, lower, upper, h, u, v)) return false;
+    if (!test_->accepts(record, ray, h)) return false;
+    t = h;
+    return true;
+  }
+
+ private:
+  const TreeView<Intersection>* tree_;
+  const Test* test_;
+};
+
+// Whether only the watertight test finds a ray's hits: it starts far away, or runs along a side of
+// the scene's box.
+template <class Intersection>
+HEAPWOOD_INLINE bool needs_exact_test(const TreeView<Intersection>& tree, const Ray& ray) {
+  const Vec3 o = max(ray.origin, -ray.origin), d = max(ray.direction, -ray.direction);
+  if (simt::max(simt::max(o.x, o.y), o.z) > tree.max_origin) return true;
+  if (simt::min(simt::min(d.x, d.y), d.z) != 0) return false;
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    const float at = select(ray.origin, axis);
+    if (select(d, axis) == 0 &&
+        (at == select(tree.bounds.lo, axis) || at == select(tree.bounds.hi, axis))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace detail
+
+// Finds the closest hit or any hit by the watertight test, in a tree of plane records. `found` is
+// the record that the fast test has found at t, or no_triangle. For any hit only Hit::found() is
+// set.
+template <bool Any, class Intersection, TestFor<Intersection> Test>
+HEAPWOOD_OUTLINE Hit trace_exactly(const TreeView<Intersection> tree, const Test test, Ray ray,
+                                   std::uint32_t found, float t) {
+  double moved = 0;
+  if (found == no_triangle) {
+    const MovedRay to = moved_to_box(tree.bounds, to_double(ray.origin), to_double(ray.direction),
+                                     ray.tmin, ray.tmax);
+    ray = to.ray;
+    moved = to.distance;
+  }
+  const detail::ExactIntersection<Intersection, Test> exact(tree, test, ray);
+  Hit hit{t};
+  float exact_t;
+  const bool is_confirmed = found != no_triangle && exact.solve(tree.corners(found), ray, ray.tmin,
+                                                                ray.tmax, exact_t, hit.u, hit.v);
+  if (!is_confirmed) {
+    NoCounters none;
+    found = detail::traverse<Any>(tree, exact, ray, hit.t, none);
+    if (!Any && found != no_triangle)
+      exact.solve(tree.corners(found), ray, -HUGE_VALF, HUGE_VALF, exact_t, hit.u, hit.v);
+  }
+  if (found != no_triangle) hit.triangle = tree.ids[found];
+  if (moved != 0) hit.t = static_cast<float>(hit.t + moved);
+  return hit;
+}
+
+// closest_hit() or any_hit(). `reload()` is the ray: on a GPU it is read again for the test out of
+// line, so that no registers hold its interval meanwhile.
+template <bool Any, class Intersection, TestFor<Intersection> Test, class Count, class Reload>
+HEAPWOOD_INLINE Hit trace(const TreeView<Intersection>& tree, const Test& test, const Ray& ray,
+                          Count& count, Reload reload) {
+  Hit hit;
+  std::uint32_t record = no_triangle;
+  bool is_sure = false;
+  if (Intersection::conservative || !detail::needs_exact_test(tree, ray)) {
+    record = detail::traverse<Any>(tree, test, ray, hit.t, count);
+    if (record == no_triangle) return hit;
+    const auto* const found = tree.records + record;
+    if constexpr (Intersection::conservative) {
+      is_sure = true;
+      if constexpr (!Any) test.coordinates(found, ray, hit.t, hit.u, hit.v);
+    } else {
+      is_sure = (Any && !is_thin(simt::load_constant(&found->plane.x))) ||
+                test.is_sure(found, ray, hit.t, hit.u, hit.v);
+    }
+  }
+  if constexpr (!Intersection::conservative) {
+    if (!is_sure) return trace_exactly<Any>(tree, test, reload(), record, hit.t);
+  }
+  hit.triangle = tree.ids[record];
+  return hit;
+}
+
 template <class Intersection, TestFor<Intersection> Test, class Count>
 HEAPWOOD_INLINE Hit closest_hit(const TreeView<Intersection>& tree, const Test& test,
                                 const Ray& ray, Count& count) {
-  Hit hit;
-  const std::uint32_t record = detail::traverse<false>(tree, test, ray, hit.t, count);
-  if (record != no_triangle) {
-    test.coordinates(tree.records + record, ray, hit.t, hit.u, hit.v);
-    hit.triangle = tree.ids[record];
-  }
-  return hit;
+  return trace<false>(tree, test, ray, count, [&ray] { return ray; });
 }
 template <class Intersection, class Count>
 HEAPWOOD_INLINE Hit closest_hit(const TreeView<Intersection>& tree, const Ray& ray, Count& count) {
@@ -252,8 +382,7 @@ HEAPWOOD_INLINE Hit closest_hit(const TreeView<Intersection>& tree, const Ray& r
 template <class Intersection, TestFor<Intersection> Test>
 HEAPWOOD_INLINE bool any_hit(const TreeView<Intersection>& tree, const Test& test, const Ray& ray) {
   NoCounters none;
-  float t;
-  return detail::traverse<true>(tree, test, ray, t, none) != no_triangle;
+  return trace<true>(tree, test, ray, none, [&ray] { return ray; }).found();
 }
 template <class Intersection>
 HEAPWOOD_INLINE bool any_hit(const TreeView<Intersection>& tree, const Ray& ray) {

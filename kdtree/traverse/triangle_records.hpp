@@ -10,9 +10,8 @@
 //   CornerRecord  watertight test: the corners themselves (Woop, Benthin, Wald 2013).
 //
 // Limits: rounding errors of the fast test grow with the distance from the origin, so scenes are
-// kept near it (scenes::Mesh::origin), and the watertight test serves scenes for which that is not
-// enough (is_coarse). A triangle whose rows do not fit a float (edges under 1e-38 of its distance
-// from the origin) is treated as degenerate.
+// kept near it (scenes::Mesh::origin). A triangle whose rows do not fit a float (edges under 1e-38
+// of its distance from the origin) is treated as degenerate.
 #pragma once
 
 #include <cmath>
@@ -33,10 +32,13 @@ struct alignas(16) Row {
 // plane.(p, 1) = 0 on the triangle's plane; there u.(p, 1) and v.(p, 1) are the weights of corners
 // b and c of a triangle that is enlarged on all sides by the rounding errors of the test, so that
 // neighbours overlap. With t the square of the normal's length, a weight w of the enlarged triangle
-// is the weight w + t (3 w - 1) of the triangle itself.
+// is the weight w + t (3 w - 1) of the triangle itself. The sign bit of plane.x marks triangles
+// that are enlarged visibly: is_thin().
 struct PlaneRecord {
   Row plane, u, v;
 };
+// Hits near the edges of such triangles are confirmed by the watertight test (traverse.hpp).
+HEAPWOOD_INLINE bool is_thin(float plane_x) { return simt::bits(plane_x) >> 31 != 0; }
 
 struct CornerRecord {
   Row a, b, c;  // w unused
@@ -84,7 +86,7 @@ HEAPWOOD_INLINE bool degenerate(const Double3& ab, const Double3& ac, const Doub
 // the weights of b and c.
 struct TriangleFrame {
   Double3 normal, u, v;
-  double area, min_height;  // area of the parallelogram
+  double area, min_height, longest;  // area of the parallelogram, longest edge
   bool degenerate;
 
   HEAPWOOD_INLINE explicit TriangleFrame(const Corners& t) {
@@ -94,9 +96,9 @@ struct TriangleFrame {
     degenerate = detail::degenerate(ab, ac, normal);
     area = std::sqrt(square);
     const Double3 bc = difference(t.c, t.b);
-    const double longest =
-        larger(larger(detail::dot(ab, ab), detail::dot(ac, ac)), detail::dot(bc, bc));
-    min_height = area / std::sqrt(longest);
+    longest =
+        std::sqrt(larger(larger(detail::dot(ab, ab), detail::dot(ac, ac)), detail::dot(bc, bc)));
+    min_height = area / longest;
     const Double3 along_u = detail::cross(ac, normal), along_v = detail::cross(normal, ab);
     u = {along_u.x / square, along_u.y / square, along_u.z / square};
     v = {along_v.x / square, along_v.y / square, along_v.z / square};
@@ -116,11 +118,18 @@ HEAPWOOD_INLINE void make_unhittable(CornerRecord& record) { record = CornerReco
 // to `reach`.
 HEAPWOOD_INLINE double plane_error(double reach) { return 0x1.8p-23 * reach; }
 
+// Rays start at most this many times the scene's largest coordinate from 0; others are moved first
+// (moved_to_box()).
+inline constexpr float max_origin = 32;
+
 // The largest absolute coordinate in a box: `reach` below.
 HEAPWOOD_INLINE float reach_of(const Box& box) {
   const Vec3 highest = max(max(box.lo, -box.lo), max(box.hi, -box.hi));
   return simt::max(simt::max(highest.x, highest.y), highest.z);
 }
+
+// A triangle is thin if it is enlarged by more than this part of itself, or of the reach.
+inline constexpr double max_growth = 0x1p-3, max_growth_of_reach = 0x1p-13;
 
 // `reach` is about the largest absolute coordinate from which rays start.
 HEAPWOOD_INLINE void make_record(const Corners& t, float reach, PlaneRecord& record) {
@@ -129,14 +138,19 @@ HEAPWOOD_INLINE void make_record(const Corners& t, float reach, PlaneRecord& rec
   const Vec3 highest = max(max(max(t.a, -t.a), max(t.b, -t.b)), max(t.c, -t.c));
   const double error =
       plane_error(detail::larger(detail::larger(highest.x, highest.y), highest.z) + reach);
-  const double tolerance = detail::limited(error / frame.min_height, 0x1p-24, 0x1p-5);
+  const double growth = error / frame.min_height;
+  const bool thin = growth > max_growth || growth * frame.longest > max_growth_of_reach * reach;
+  // The hits of tiny triangles are confirmed: more growth covers rays at small angles, too.
+  const double tolerance = detail::limited(growth > max_growth ? 8 * growth : growth, 0x1p-24, 8);
   const auto plane = [&](const detail::Double3& normal, double scale, double at_a) {
     const Vec3 n = detail::rounded(normal, scale);
     const double w = at_a - scale * detail::dot(normal, {t.a.x, t.a.y, t.a.z});
     return Row{n.x, n.y, n.z, static_cast<float>(w)};
   };
   const double shrink = 1 / (1 + 3 * tolerance);
-  record.plane = plane(frame.normal, std::sqrt(tolerance) / frame.area, 0);
+  const double sign = (frame.normal.x < 0) == thin ? 1 : -1;
+  record.plane = plane(frame.normal, sign * std::sqrt(tolerance) / frame.area, 0);
+  record.plane.x = std::copysign(record.plane.x, thin ? -1.0f : 1.0f);
   record.u = plane(frame.u, shrink, tolerance * shrink);
   record.v = plane(frame.v, shrink, tolerance * shrink);
   if (!(detail::finite(record.plane) && detail::finite(record.u) && detail::finite(record.v)))
@@ -173,9 +187,15 @@ struct FillRecords {
   }
 };
 
+// Limits weights to [0, 1], and their rounded sum to 1.
+HEAPWOOD_INLINE void limit_weights(float& u, float& v) {
+  u = simt::min(simt::max(u, 0.0f), 1.0f);
+  v = simt::min(simt::max(v, 0.0f), (1 - u) * (1 - 0x1p-23f));
+}
+
 // Ray-triangle test by planes: the triangle's plane gives the distance, two more planes give the
 // barycentric coordinates there. Records contain triangles enlarged by the rounding errors of the
-// test, by at most a 32nd, so that no ray passes between triangles that share an edge.
+// test, so that no ray passes between triangles that share an edge.
 class PlaneTest {
  public:
   HEAPWOOD_INLINE bool test(const PlaneRecord* record, const Ray& ray, float lower, float upper,
@@ -195,6 +215,11 @@ class PlaneTest {
 
   HEAPWOOD_INLINE void coordinates(const PlaneRecord* record, const Ray& ray, float t, float& u,
                                    float& v) const {
+    is_sure(record, ray, t, u, v);
+  }
+  // Whether the hit at t needs no confirmation. Sets its weights.
+  HEAPWOOD_INLINE bool is_sure(const PlaneRecord* record, const Ray& ray, float t, float& u,
+                               float& v) const {
     const Row plane = simt::load_constant(&record->plane);
     const Vec3 p = ray.origin + ray.direction * t;
     const float growth = plane.x * plane.x + plane.y * plane.y + plane.z * plane.z;
@@ -204,6 +229,9 @@ class PlaneTest {
     };
     u = weight(simt::load_constant(&record->u));
     v = weight(simt::load_constant(&record->v));
+    const bool is_inside = u > growth && v > growth && 1 - u - v > growth;
+    limit_weights(u, v);
+    return is_inside || !is_thin(plane.x);
   }
 
  private:

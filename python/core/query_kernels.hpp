@@ -192,7 +192,10 @@ struct QueryRays {
   std::size_t count = 0;             // fewer than 2^31
   const FloatPair* pairs = nullptr;  // the same rays as pairs of floats, if they have that layout
 
-  HEAPWOOD_INLINE kdtree::Ray ray(std::size_t i) const {
+  HEAPWOOD_INLINE QueryRay ray(std::size_t i) const { return rays.moved(i, unmoved(i)); }
+
+ private:
+  HEAPWOOD_INLINE kdtree::Ray unmoved(std::size_t i) const {
     if (pairs == nullptr) return rays.ray(i);
     const FloatPair* const first = pairs + 3 * i;
     const FloatPair a = simt::load_constant(first), b = simt::load_constant(first + 1),
@@ -235,7 +238,8 @@ struct CastKernel {
   template <class Warp>
   HEAPWOOD_FN void operator()(Warp& warp, Scratch& scratch) const {
     for_rays(warp, in.count, [&](std::uint32_t i) {
-      const kdtree::Ray ray = in.ray(i);
+      const QueryRay from = in.ray(i);
+      const kdtree::Ray ray = from.ray;
       const Intersection test = render::make_intersection(ray, scratch, warp.lane(), tree);
       kdtree::Hit hit;
       if constexpr (Any) {
@@ -243,6 +247,7 @@ struct CastKernel {
       } else {
         kdtree::NoCounters none;
         hit = kdtree::closest_hit(tree, test, ray, none);
+        hit.t = from.distance(hit.t);
       }
       out.template put<(Warp::width > 1)>(i, hit);
     });
@@ -253,6 +258,7 @@ struct CastKernel {
 // (traverse/simd_rays.hpp).
 struct PacketKernel {
   struct Scratch {
+    std::vector<QueryRay> from;
     std::vector<kdtree::Ray> rays;
     std::vector<kdtree::Hit> hits;
   };
@@ -270,11 +276,18 @@ struct PacketKernel {
     for (std::size_t begin = warp.worker() * block; begin < in.count && !warp.aborted();
          begin += warp.workers() * block) {
       const std::size_t size = std::min(block, in.count - begin);
+      scratch.from.resize(size);
       scratch.rays.resize(size);
       scratch.hits.resize(size);
-      for (std::size_t k = 0; k < size; ++k) scratch.rays[k] = in.ray(begin + k);
+      for (std::size_t k = 0; k < size; ++k) {
+        scratch.from[k] = in.ray(begin + k);
+        scratch.rays[k] = scratch.from[k].ray;
+      }
       kdtree::closest_hits(tree, scratch.rays.data(), scratch.hits.data(), size);
-      for (std::size_t k = 0; k < size; ++k) out.put<false>(begin + k, scratch.hits[k]);
+      for (std::size_t k = 0; k < size; ++k) {
+        scratch.hits[k].t = scratch.from[k].distance(scratch.hits[k].t);
+        out.put<false>(begin + k, scratch.hits[k]);
+      }
     }
   }
 };
@@ -294,7 +307,7 @@ struct CountKernel {
   HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     for_rays(warp, in.count, [&](std::uint32_t i) {
       std::uint32_t count = 0;
-      for_each_hit<(Warp::width > 1)>(tree, in.ray(i), search, [&](const kdtree::Hit&) {
+      for_each_hit<(Warp::width > 1)>(tree, in.ray(i).ray, search, [&](const kdtree::Hit&) {
         ++count;
         return (count & 255u) != 0 || !warp.aborted();
       });
@@ -322,9 +335,10 @@ struct ListKernel {
       std::int64_t entry = splits[i];
       const std::int64_t end = splits[i + 1];
       if (entry == end) return;
-      for_each_hit<(Warp::width > 1)>(tree, in.ray(i), search, [&](const kdtree::Hit& hit) {
+      const QueryRay from = in.ray(i);
+      for_each_hit<(Warp::width > 1)>(tree, from.ray, search, [&](const kdtree::Hit& hit) {
         out.ray[entry] = first_ray + i;
-        out.t[entry] = hit.t;
+        out.t[entry] = from.distance(hit.t);
         out.triangle[entry] = hit.triangle;
         out.uv[2 * entry] = hit.u;
         out.uv[2 * entry + 1] = hit.v;

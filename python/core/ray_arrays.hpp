@@ -11,8 +11,7 @@
 
 #include "geometry/triangle.hpp"
 #include "geometry/vec3d.hpp"
-#include "kdtree/traverse/ray.hpp"
-#include "kdtree/traverse/triangle_records.hpp"
+#include "kdtree/traverse/intersect.hpp"
 #include "simt/arithmetic.hpp"
 #include "simt/config.hpp"
 
@@ -67,10 +66,23 @@ struct RayEnd {
   }
 };
 
+// A ray as it is traced.
+struct QueryRay {
+  kdtree::Ray ray;
+  double moved = 0;  // how far its start was moved along it
+
+  // The distance of a hit from the caller's start.
+  HEAPWOOD_INLINE float distance(float t) const {
+    return moved == 0 ? t : static_cast<float>(t + moved);
+  }
+};
+
 struct RayArrays {
   Rows origins, directions;
   RayEnd t_min, t_max;
   Vec3d mesh_origin;
+  Box bounds;            // of the mesh, relative to its origin
+  float max_origin = 0;  // kdtree::TreeView::max_origin
 
   HEAPWOOD_INLINE kdtree::Ray ray(std::size_t i) const {
     return checked(
@@ -95,6 +107,19 @@ struct RayArrays {
     const bool valid = sum == 0 && length > 0 && ray.tmin < ray.tmax;
     if (!valid) ray = {{0, 0, 0}, 0, {0, 0, 1}, -1};
     return ray;
+  }
+  // Ray i, from ray(i): moved in double precision if it starts far away.
+  HEAPWOOD_INLINE QueryRay moved(std::size_t i, const kdtree::Ray& ray) const {
+    const Vec3 o = ray.origin;
+    if (!(std::fabs(o.x) > max_origin || std::fabs(o.y) > max_origin ||
+          std::fabs(o.z) > max_origin)) {
+      return {ray};
+    }
+    const Vec3d origin{origins.at(i, 0), origins.at(i, 1), origins.at(i, 2)},
+        direction{directions.at(i, 0), directions.at(i, 1), directions.at(i, 2)};
+    const kdtree::MovedRay to =
+        kdtree::moved_to_box(bounds, origin - mesh_origin, direction, ray.tmin, ray.tmax);
+    return {to.ray, to.distance};
   }
   // Whether the rays are one array with six numbers per row.
   bool is_packed() const {

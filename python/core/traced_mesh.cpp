@@ -204,7 +204,6 @@ void TracedMesh::load_on_host(const MeshArray& vertices, const MeshArray& triang
   const kdtree::MeshView view{mesh.vertices, mesh.triangles};
   const Box bounds = scenes::bounds(mesh);
   check_size(to_double(bounds.lo), to_double(bounds.hi));
-  coarse_ = render::is_coarse(view, bounds);
   mesh_ = std::make_unique<kdtree::DeviceMesh>(device, view);
 }
 
@@ -262,18 +261,6 @@ void TracedMesh::build() {
     // on.
     workspace_.reset();
   }
-  // Moved vertices may make the triangles too small for the fast test (render::is_coarse). On a GPU
-  // this is not checked, because downloading the mesh takes longer than a build.
-  if (has_moved_ && device.kind == simt::DeviceKind::cpu) {
-    coarse_ = render::is_coarse({{mesh_->vertices.data(), mesh_->vertices.size()},
-                                 {mesh_->triangles.data(), mesh_->triangles.size()}},
-                                tree_.bounds);
-  }
-  // After a move far from the mesh's origin the fast test would lose rays.
-  constexpr float max_distance_in_extents = 16;
-  const bool is_far =
-      kdtree::reach_of(tree_.bounds) > max_distance_in_extents * length(tree_.bounds.extent());
-  watertight_ = options_.watertight || coarse_ || is_far;
   fill_records();
   has_tree_ = true;
 }
@@ -284,7 +271,7 @@ void TracedMesh::fill_records() {
   has_corner_records_ = false;
   has_normals_ = false;
   stats_.reset();
-  render::backend(device).fill_records(device, data(watertight_), records_.data());
+  render::backend(device).fill_records(device, data(options_.watertight), records_.data());
 }
 
 render::SceneData TracedMesh::data(bool watertight) const {
@@ -302,7 +289,7 @@ render::SceneData TracedMesh::data(bool watertight) const {
 
 render::SceneData TracedMesh::corner_data() const {
   render::SceneData scene = data(true);
-  if (watertight_) return scene;
+  if (options_.watertight) return scene;
   const simt::DeviceId& device = options_.device.id;
   const std::lock_guard lock(lazy_mutex_);
   if (!has_corner_records_) {
@@ -377,6 +364,8 @@ void TracedMesh::for_batches(const RayQuery& query, std::size_t result_bytes, St
     if (first > 0 && query.between_batches) query.between_batches();
     RayJob job{query.rays.from(first), std::min(batch, query.count - first)};
     job.rays.mesh_origin = origin_;
+    job.rays.bounds = tree_.bounds;
+    job.rays.max_origin = kdtree::max_origin_of(tree_.bounds);
     job.scene_length = length(tree_.bounds.extent());
     if (staged) job.rays = staging.upload(job.rays, job.count);
     f(job, first, staged);
@@ -387,7 +376,7 @@ void TracedMesh::trace(bool any, const RayQuery& query, HitArrays out) const {
   const std::shared_lock lock(mutex_);
   require_tree();
   const simt::DeviceId& device = options_.device.id;
-  const render::SceneData scene = data(watertight_);
+  const render::SceneData scene = data(options_.watertight);
   const StagingPool::Lease lease(staging_, device);
   Staging& staging = *lease;
   out.vertices = scene.vertices;
@@ -472,11 +461,6 @@ scenes::Mesh TracedMesh::download() const {
   return mesh;
 }
 
-bool TracedMesh::watertight() const {
-  const std::shared_lock lock(mutex_);
-  return watertight_;
-}
-
 kdtree::Tree TracedMesh::download_tree() const {
   const simt::DeviceId& device = options_.device.id;
   kdtree::Tree tree;
@@ -522,7 +506,7 @@ render::Image TracedMesh::render(render::RenderJob job, const std::optional<Came
   const simt::DeviceId& device = options_.device.id;
   const std::vector<Vec3> vertices = mesh_->vertices.download();
   const std::vector<Triangle> triangles = mesh_->triangles.download();
-  const render::Scene scene(device, download_tree(), {vertices, triangles}, watertight_);
+  const render::Scene scene(device, download_tree(), {vertices, triangles}, options_.watertight);
   if (camera) {
     job.camera.eye = to_float(camera->eye - origin_);
     job.camera.target = to_float(camera->target - origin_);

@@ -139,7 +139,7 @@ class TracedMesh {
             const std::function<ListArrays(const std::vector<std::int64_t>&)>& allocate) const;
 
   scenes::Mesh download() const;
-  bool watertight() const;  // the test that cast() and find_any() use
+  bool watertight() const { return options_.watertight; }  // the test of cast() and find_any()
   MeshStats stats() const;
   struct Bounds {
     Vec3d lo, hi;
@@ -170,15 +170,14 @@ class TracedMesh {
 
   MeshOptions options_;
   std::size_t vertices_ = 0;
-  Vec3d origin_;  // the mesh's origin, to which vertices are relative
-  bool coarse_ = false;
+  Vec3d origin_;                     // the mesh's origin, to which vertices are relative
   mutable std::shared_mutex mutex_;  // update() locks it exclusively
   std::unique_ptr<kdtree::DeviceMesh> mesh_;
   simt::Buffer<Vec3> next_vertices_;
   std::unique_ptr<kdtree::Workspace> workspace_;
   kdtree::TreeArrays ordered_;  // on a GPU until the first update
   kdtree::DeviceTree tree_;
-  bool has_tree_ = false, has_moved_ = false, incomplete_ = false, watertight_ = false;
+  bool has_tree_ = false, has_moved_ = false, incomplete_ = false;
   double build_ms_ = 0;
   simt::Memory records_;  // records for the test that cast() uses
   mutable std::mutex lazy_mutex_;

@@ -156,7 +156,7 @@ class Scene:
 
     @property
     def watertight(self) -> bool:
-        """Whether cast_rays() and test_occlusions() use the watertight test: by option or need."""
+        """Whether cast_rays() and test_occlusions() use the watertight test."""
         return self._core.watertight
 
     @property

@@ -280,3 +280,53 @@ def test_threads_change_no_result():
     one, three = scene_of(soup(1000), threads=1), scene_of(soup(1000), threads=3)
     assert one.tree.hash == three.tree.hash
     np.testing.assert_array_equal(one.cast_rays(rays).t_hit, three.cast_rays(rays).t_hit)
+
+
+def test_no_ray_from_far_away_passes_through_a_closed_mesh():
+    vertices, triangles = sphere(100)
+    scene = scene_of((vertices, triangles))
+    random = np.random.default_rng(1)
+    out = random.normal(size=(200000, 3))
+    out /= np.linalg.norm(out, axis=1, keepdims=True)
+    aim = (random.random(out.shape) - 0.5) * 0.6
+    for far in 1, 1e2, 1e4, 1e6:
+        origins = out * 2 * far
+        along = aim - origins
+        along /= np.linalg.norm(along, axis=1, keepdims=True)
+        true = np.linalg.norm(origins, axis=1)
+        # The distance is rounded to single precision.
+        t = scene.cast_rays(origins, along).t_hit
+        assert np.all((t < true - 0.5 + 1e-7 * true) & (t > true - 1.01 - 1e-7 * true)), far
+        assert scene.test_occlusions(origins, along, t_max=true).all()
+        np.testing.assert_array_equal(
+            scene.count_intersections(origins[:2000], along[:2000], unique=True), 2
+        )
+
+
+def test_weights_are_those_of_points_in_the_triangle():
+    random = np.random.default_rng(3)
+    at = random.random((4000, 1, 3)) * 3000
+    small = (at + random.normal(size=(4000, 3, 3)) * 0.05).reshape(-1, 3)
+    floor = np.array([[0, 0, 0], [3000, 0, 0], [3000, 3000, 0], [0, 3000, 0.0]])
+    vertices = np.concatenate([small, floor])
+    triangles = np.concatenate(
+        [np.arange(12000).reshape(-1, 3), 12000 + np.array([[0, 1, 2], [0, 2, 3]])]
+    )
+    k, w = random.integers(0, 4000, 50000), random.dirichlet([1, 1, 1], 50000)
+    points = np.einsum("ij,ijk->ik", w, small.reshape(-1, 3, 3)[k])
+    along = random.normal(size=points.shape)
+    for watertight in False, True:
+        hits = scene_of((vertices, triangles), watertight=watertight).cast_rays(
+            points - 3 * along, along
+        )
+        u, v = hits.primitive_uvs.astype(float).T
+        assert np.all((u >= 0) & (v >= 0) & (u + v <= 1))
+        assert np.mean(hits.primitive_ids == k) > 0.9
+
+
+def test_rays_along_the_silhouette_of_a_box_hit_it():
+    scene = scene_of(cube(1, (0.5, 0.5, 0.5)))
+    places = np.array([[0, 0.5], [1, 0.5], [0.5, 0], [0.5, 1], [0, 0], [1, 1], [0, 1], [1, 0]])
+    for far in 5, 5e4, 5e8:
+        origins = np.c_[places, np.full(8, float(far))]
+        assert scene.test_occlusions(origins, [0, 0, -1.0]).all(), far

@@ -30,30 +30,22 @@ def test_updates_give_the_scene_of_the_new_vertices():
         np.testing.assert_allclose(scene.bounds, [moved.min(0), moved.max(0)], atol=1e-6)
 
 
-def test_an_update_far_away_switches_to_the_watertight_test():
+def test_rays_hit_after_an_update_far_away():
     vertices, triangles = cube()
     scene = hw.Scene(vertices, triangles, device="cpu")
-    assert not scene.watertight
     scene.update(vertices + [1000, 0, 0])
-    assert scene.watertight
     assert scene.test_occlusions(np.array([[1000.1, 0.2, -3, 0, 0, 1.0]])).all()
-    scene.update(vertices)
-    assert not scene.watertight
 
 
-def test_an_update_that_makes_the_mesh_coarse_switches_to_the_watertight_test():
+def test_rays_hit_what_is_small_after_an_update():
     ball, faces = sphere(32)
     vertices = np.concatenate([ball, [[0, 0, 2], [1, 0, 2], [0, 1, 2]]])
     triangles = np.concatenate([faces, [[len(ball), len(ball) + 1, len(ball) + 2]]])
     scene = hw.Scene(vertices, triangles, device="cpu")
-    assert not scene.watertight
     far = 1e5  # from the triangle: the sphere is small in a large scene
     scene.update(np.concatenate([ball + [far, 0, 0], vertices[len(ball) :]]))
-    assert scene.watertight
     along = np.random.default_rng(1).normal(size=(100000, 3))
-    assert np.mean(scene.test_occlusions([far, 0.0, 0.0], along)) > 0.999
-    scene.update(vertices)
-    assert not scene.watertight
+    assert scene.test_occlusions([far, 0.0, 0.0], along).all()
 
 
 @pytest.mark.parametrize("name", ["bounds", "watertight", "tree"])

@@ -11,6 +11,7 @@
 #include "scenes/scene.hpp"
 #include "tests/kdtree/layouts.hpp"
 #include "tests/kdtree/reference.hpp"
+#include "tests/render/double_reference.hpp"
 #include "tests/render/trees.hpp"
 
 namespace heapwood::render {
@@ -160,6 +161,142 @@ TEST_P(Rays, DoNotDependOnTheTreesLayout) {
     }
     EXPECT_GT(found, 400u);
     EXPECT_EQ(mixed.order_ms().has_value(), test_device().kind != simt::DeviceKind::cpu);
+  }
+}
+
+// A quad of two triangles.
+void add_quad(Soup& soup, Vec3 a, Vec3 b, Vec3 c, Vec3 d) {
+  soup.add(a, b, c);
+  soup.add(a, c, d);
+}
+Soup ground(float size) {
+  Soup soup;
+  add_quad(soup, {-size, 0, -size}, {-size, 0, size}, {size, 0, size}, {size, 0, -size});
+  return soup;
+}
+
+// A cable of 100 units over ground of 1,000: rays that pass its end hit the ground, from near by
+// and from far above.
+TEST_P(Rays, PassTheEndsOfThinTriangles) {
+  for (const float width : {1e-3f, 2e-3f, 1e-2f, 1e-1f}) {
+    Soup soup = ground(500);
+    const float w = width / 2;
+    const Vec3 from{-50, 10, 0}, to{50, 10, 0};
+    const Vec3 corners[] = {{0, -w, w}, {0, w, w}, {0, w, -w}, {0, -w, -w}};
+    for (unsigned i = 0; i < 4; ++i) {
+      const Vec3 a = corners[i], b = corners[(i + 1) % 4];
+      add_quad(soup, from + a, to + a, to + b, from + b);
+    }
+    soup.add({-50, 20, 0}, {50, 20, -w}, {50, 20, w});  // a needle
+    for (const Tree& tree :
+         {MedianBuilder::build(soup.view()), kdtree::build_reference(soup.view(), {})}) {
+      std::vector<Ray> rays;
+      Random random(71);
+      for (unsigned i = 0; i < 4000; ++i) {
+        const float side = i % 2 == 0 ? 1.0f : -1.0f, beyond = random.uniform(1e-3f, 3);
+        const Vec3 at{side * (50 + beyond), 10.0f + 10.0f * static_cast<float>(i % 4 / 2),
+                      random.uniform(-w, w)};
+        const float height = i % 8 < 4 ? 5.0f : 400.0f;
+        rays.push_back({at + Vec3{0, height, 0}, 0, {0, -1, 0}, 1e30f});
+        if (i % 3 == 0) rays.back().direction = {1e-7f, -1, 2e-7f};
+      }
+      const Scene scene(test_device(), tree, soup.view(), GetParam());
+      const std::vector<Hit> hits = scene.closest(rays);
+      std::size_t wrong = 0;
+      for (std::size_t i = 0; i < rays.size(); ++i)
+        wrong += !hits[i].found() || hits[i].triangle >= 2;
+      EXPECT_EQ(wrong, 0u) << width;
+    }
+  }
+}
+
+// A small closed model on ground 10,000 times as large, seen from near by.
+TEST_P(Rays, HitSmallTrianglesInALargeSceneWhereTheyAre) {
+  Soup soup = ground(1);
+  append(soup, closed_surface(12, 1, {0.3f, 1.2e-4f, 0.4f}, 1e-4f));
+  const Tree tree = kdtree::build_reference(soup.view(), {});
+  const DoubleReference reference(soup.view());
+  Random random(72);
+  std::vector<Ray> rays;
+  for (unsigned i = 0; i < 20000; ++i) {
+    const Vec3 at = Vec3{0.3f, 1.2e-4f, 0.4f} + unit_direction(random) * 0.9e-4f;
+    Ray ray{at + unit_direction(random) * 2e-3f, 0, {}, 1e30f};
+    ray.origin.y = std::fabs(ray.origin.y);
+    ray.direction = normalize(at - ray.origin);
+    rays.push_back(ray);
+  }
+  const Scene scene(test_device(), tree, soup.view(), GetParam());
+  const std::vector<Hit> hits = scene.closest(rays);
+  std::size_t wrong = 0, certain = 0;
+  for (std::size_t i = 0; i < rays.size(); ++i) {
+    const auto expected = reference.hits(rays[i], 0);
+    if (expected.empty() || expected[0].meeting.min_weight() < 1e-4) continue;
+    ++certain;
+    wrong += !hits[i].found() ||
+             std::fabs(hits[i].t - expected[0].meeting.t) > (GetParam() ? 3e-7 : 2e-6);
+    ASSERT_TRUE(hits[i].u >= 0 && hits[i].v >= 0 && double{hits[i].u} + hits[i].v <= 1);
+  }
+  EXPECT_EQ(wrong, 0u);
+  EXPECT_GT(certain, 15000u);
+}
+
+// Rays along the edges of a box and through its corners hit it, also from far away.
+TEST_P(Rays, HitTheSilhouetteOfABox) {
+  const Soup soup = closed_surface(1, 0, {0.5f, 0.5f, 0.5f}, 0.5f);
+  const Tree trees[] = {MedianBuilder::build(soup.view()),
+                        kdtree::build_reference(soup.view(), {})};
+  for (const Tree& tree : trees) {
+    const Scene scene(test_device(), tree, soup.view(), GetParam());
+    for (const float far : {5.0f, 5e3f, 5e6f}) {
+      for (unsigned axis = 0; axis < 3; ++axis) {
+        for (const float side : {1.0f, -1.0f}) {
+          std::vector<Ray> rays;
+          for (unsigned i = 0; i < 9; ++i) {
+            if (i == 4) continue;  // the middle
+            const unsigned u = (axis + 1) % 3, v = (axis + 2) % 3;
+            const float zero = i % 2 == 0 ? 0.0f : -0.0f;
+            const Vec3 from =
+                set(set(set({}, axis, side * far), u, 0.5f * static_cast<float>(i % 3)), v,
+                    0.5f * static_cast<float>(i / 3));
+            rays.push_back({from, 0, set(Vec3{zero, zero, zero}, axis, -side), 1e30f});
+          }
+          const std::vector<Hit> hits = scene.closest(rays), any = scene.occluded(rays);
+          for (std::size_t i = 0; i < rays.size(); ++i) {
+            EXPECT_TRUE(hits[i].found() && any[i].found())
+                << i << " from " << far << " on " << axis;
+            EXPECT_FLOAT_EQ(hits[i].t, side > 0 ? far - 1 : far);
+          }
+        }
+      }
+    }
+  }
+}
+
+#ifdef HEAPWOOD_LONG_TESTS
+constexpr std::size_t far_rays = 200'000;
+#else
+constexpr std::size_t far_rays = 20'000;
+#endif
+
+// No ray passes through a closed surface, from however far away it starts.
+TEST_P(Rays, FromFarAwayHitClosedSurfaces) {
+  const Soup soup = closed_surface(40, 1);
+  const Tree tree = MedianBuilder::build(soup.view());
+  const Scene scene(test_device(), tree, soup.view(), GetParam());
+  for (const float sizes : {1.0f, 10.0f, 100.0f, 1e3f, 1e4f, 1e5f, 1e6f}) {
+    Random random(73);
+    std::vector<Ray> rays;
+    for (std::size_t i = 0; i < far_rays; ++i) {
+      const Vec3 from = unit_direction(random) * (2 * sizes);
+      rays.push_back({from, 0, normalize(random.point(-0.3f, 0.3f) - from), 1e30f});
+    }
+    const std::vector<Hit> hits = scene.closest(rays);
+    std::size_t passed = 0;
+    // A far origin and its direction are rounded, so that the ray passes the centre elsewhere.
+    const float nearest = 2 * sizes - 1.01f, limit = 2 * sizes - 0.3f;
+    for (const Hit& hit : hits)
+      passed += !hit.found() || hit.t < nearest * (1 - 1e-6f) || hit.t > limit * (1 + 1e-6f);
+    EXPECT_EQ(passed, 0u) << sizes;
   }
 }
 

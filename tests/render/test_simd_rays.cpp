@@ -37,14 +37,8 @@ std::vector<Ray> rays_of_all_kinds(std::size_t n) {
 }
 
 void compare(const Soup& soup, const Tree& tree, const std::vector<Ray>& all, unsigned least) {
-  std::vector<kdtree::PlaneRecord> records(tree.refs.size());
-  for (std::size_t i = 0; i < records.size(); ++i) {
-    kdtree::make_record(kdtree::corners(soup.view(), tree.refs[i]), kdtree::reach_of(tree.bounds),
-                        records[i]);
-  }
-  const kdtree::TreeView<kdtree::FastIntersection> view{
-      tree.nodes.data(), records.data(), tree.refs.data(), tree.bounds,
-      kdtree::FastIntersection::diagonal_slack * length(tree.bounds.extent())};
+  const auto records = records_of<kdtree::FastIntersection>(soup, tree);
+  const auto view = tree_view<kdtree::FastIntersection>(soup, tree, records);
   for (const std::size_t n :
        {std::size_t{0}, std::size_t{1}, std::size_t{7}, std::size_t{100}, all.size()}) {
     std::vector<Hit> hits(n + 1);

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "kdtree/traverse/traverse.hpp"
 #include "kdtree/tree.hpp"
 #include "simt/device.hpp"
 #include "tests/kdtree/soup.hpp"
@@ -28,6 +29,23 @@ using kdtree::Tree;
 inline simt::DeviceId test_device(int threads = 0) {
   const char* key = std::getenv("HEAPWOOD_TEST_DEVICE");
   return simt::find_device(key ? key : "cpu", threads).id;
+}
+
+// The records of a tree, and the tree as kernels receive it.
+template <class Intersection>
+std::vector<typename Intersection::Record> records_of(const Soup& soup, const Tree& tree) {
+  std::vector<typename Intersection::Record> records(tree.refs.size());
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    kdtree::make_record(kdtree::corners(soup.view(), tree.refs[i]), kdtree::reach_of(tree.bounds),
+                        records[i]);
+  }
+  return records;
+}
+template <class Intersection>
+kdtree::TreeView<Intersection> tree_view(
+    const Soup& soup, const Tree& tree, const std::vector<typename Intersection::Record>& records) {
+  return {tree.nodes.data(), records.data(),       tree.refs.data(),
+          tree.bounds,       soup.vertices.data(), soup.triangles.data()};
 }
 
 inline void expect_near(Vec3 a, Vec3 b, float tolerance) {
