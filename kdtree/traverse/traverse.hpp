@@ -314,7 +314,8 @@ template <bool Any, class Intersection, TestFor<Intersection> Test>
 HEAPWOOD_OUTLINE Hit trace_exactly(const TreeView<Intersection> tree, const Test test, Ray ray,
                                    std::uint32_t found, float t) {
   double moved = 0;
-  if (found == no_triangle) {
+  const Vec3 start = max(ray.origin, -ray.origin);
+  if (simt::max(simt::max(start.x, start.y), start.z) > max_origin * reach_of(tree.bounds)) {
     const MovedRay to = moved_to_box(tree.bounds, to_double(ray.origin), to_double(ray.direction),
                                      ray.tmin, ray.tmax);
     ray = to.ray;

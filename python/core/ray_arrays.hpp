@@ -82,7 +82,7 @@ struct RayArrays {
   RayEnd t_min, t_max;
   Vec3d mesh_origin;
   Box bounds;            // of the mesh, relative to its origin
-  float max_origin = 0;  // kdtree::TreeView::max_origin
+  float max_origin = 0;  // rays with larger coordinates are moved
 
   HEAPWOOD_INLINE kdtree::Ray ray(std::size_t i) const {
     return checked(

@@ -365,7 +365,7 @@ void TracedMesh::for_batches(const RayQuery& query, std::size_t result_bytes, St
     RayJob job{query.rays.from(first), std::min(batch, query.count - first)};
     job.rays.mesh_origin = origin_;
     job.rays.bounds = tree_.bounds;
-    job.rays.max_origin = kdtree::max_origin_of(tree_.bounds);
+    job.rays.max_origin = kdtree::max_origin * kdtree::reach_of(tree_.bounds);
     job.scene_length = length(tree_.bounds.extent());
     if (staged) job.rays = staging.upload(job.rays, job.count);
     f(job, first, staged);

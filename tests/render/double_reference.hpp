@@ -43,6 +43,14 @@ struct Meeting {
   double min_weight() const { return std::min({u, v, 1 - u - v}); }
 };
 
+// Above the rounding error of the area, which is relative to the two edges: they may be far shorter
+// than the longest one.
+inline bool has_area(const Corners& c) {
+  const Double3 a = in_double(c.a), ab = subtract(in_double(c.b), a),
+                ac = subtract(in_double(c.c), a);
+  return length(cross(ab, ac)) > 1e-14 * length(ab) * length(ac);
+}
+
 // Returns nullopt if the triangle has no area or the ray is parallel to it.
 inline std::optional<Meeting> meet(const kdtree::Ray& ray, const Corners& c) {
   const Double3 a = in_double(c.a), d = in_double(ray.direction), o = in_double(ray.origin);
@@ -51,11 +59,7 @@ inline std::optional<Meeting> meet(const kdtree::Ray& ray, const Corners& c) {
   const Double3 normal = cross(ab, ac);
   const double area = length(normal), determinant = -dot(normal, d);
   const double longest = std::max({length(ab), length(ac), length(subtract(ab, ac))});
-  // The rounding error of the area is relative to the two edges, which may be far shorter than the
-  // longest one.
-  if (!(area > 1e-14 * length(ab) * length(ac)) ||
-      !(std::fabs(determinant) > 1e-14 * area * length(d)))
-    return std::nullopt;
+  if (!has_area(c) || !(std::fabs(determinant) > 1e-14 * area * length(d))) return std::nullopt;
   const Double3 moment = cross(d, s);
   const double reach = std::max({length(s), length(subtract(s, ab)), length(subtract(s, ac))});
   return Meeting{dot(normal, s) / determinant,

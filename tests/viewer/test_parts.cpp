@@ -173,9 +173,9 @@ TEST(RayProbe, FollowsTheTraversal) {
       records.data(),
       kdtree::reach_of(scene->tree.bounds)};
   for (std::size_t i = 0; i < records.size(); ++i) fill(i);
-  const float slack = kdtree::FastIntersection::diagonal_slack * scene->diagonal();
-  const kdtree::TreeView<kdtree::FastIntersection> view{
-      scene->tree.nodes.data(), records.data(), scene->tree.refs.data(), scene->tree.bounds, slack};
+  const kdtree::TreeView<kdtree::FastIntersection> view(
+      scene->tree.nodes.data(), records.data(), scene->tree.refs.data(), scene->tree.bounds,
+      scene->mesh.vertices.data(), scene->mesh.triangles.data());
   const render::CameraFrame frame = render::make_frame(scene->home, 40, 30);
   unsigned hits = 0;
   for (unsigned y = 0; y < 30; ++y) {
