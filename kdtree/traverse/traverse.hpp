@@ -278,7 +278,7 @@ class ExactIntersection : public WatertightIntersection {
     float h, u, v;
     const auto k = static_cast<std::uint32_t>(record - tree_->records);
     if (!solve(tree_->corners(k), ray, lower, upper, h, u, v)) return false;
-    if (!test_->accepts(record, ray, h)) return false;
+    if (!is_hittable(record->plane) || !test_->accepts(record, ray, h)) return false;
     t = h;
     return true;
   }

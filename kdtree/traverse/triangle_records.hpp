@@ -111,6 +111,9 @@ struct TriangleFrame {
 HEAPWOOD_INLINE void make_unhittable(PlaneRecord& record) {
   record = PlaneRecord{{0, 0, 0, 1}, {0, 0, 0, -1}, {0, 0, 0, -1}};
 }
+HEAPWOOD_INLINE bool is_hittable(const Row& plane) {
+  return plane.x != 0 || plane.y != 0 || plane.z != 0;
+}
 // Three equal corners: all edge functions are exactly zero, which the watertight test rejects.
 HEAPWOOD_INLINE void make_unhittable(CornerRecord& record) { record = CornerRecord{}; }
 
