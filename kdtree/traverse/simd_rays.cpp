@@ -250,7 +250,7 @@ void trace_one(const Tree& tree, const Ray& ray, std::uint8_t& blocked) {
   if (record == no_triangle) return;
   const bool is_sure = PlaneTest().is_sure(tree.records + record, ray, hit.t, hit.u, hit.v);
   if (!is_sure) {
-    hit = trace_exactly<false>(tree, FastIntersection(ray, tree.slack), ray, record, hit.t);
+    hit = trace_exactly<false>(tree, FastIntersection(ray, tree.slack), ray, record);
     return;
   }
   hit.triangle = tree.ids[record];

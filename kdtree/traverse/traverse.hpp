@@ -308,11 +308,10 @@ HEAPWOOD_INLINE bool needs_exact_test(const TreeView<Intersection>& tree, const 
 }  // namespace detail
 
 // Finds the closest hit or any hit by the watertight test, in a tree of plane records. `found` is
-// the record that the fast test has found at t, or no_triangle. For any hit only Hit::found() is
-// set.
+// the record that the fast test has found, or no_triangle. For any hit only Hit::found() is set.
 template <bool Any, class Intersection, TestFor<Intersection> Test>
 HEAPWOOD_OUTLINE Hit trace_exactly(const TreeView<Intersection> tree, const Test test, Ray ray,
-                                   std::uint32_t found, float t) {
+                                   std::uint32_t found) {
   double moved = 0;
   const Vec3 start = max(ray.origin, -ray.origin);
   if (simt::max(simt::max(start.x, start.y), start.z) > max_origin * reach_of(tree.bounds)) {
@@ -322,15 +321,15 @@ HEAPWOOD_OUTLINE Hit trace_exactly(const TreeView<Intersection> tree, const Test
     moved = to.distance;
   }
   const detail::ExactIntersection<Intersection, Test> exact(tree, test, ray);
-  Hit hit{t};
-  float exact_t;
+  Hit hit;
   const bool is_confirmed = found != no_triangle && exact.solve(tree.corners(found), ray, ray.tmin,
-                                                                ray.tmax, exact_t, hit.u, hit.v);
+                                                                ray.tmax, hit.t, hit.u, hit.v);
   if (!is_confirmed) {
     NoCounters none;
     found = detail::traverse<Any>(tree, exact, ray, hit.t, none);
+    float t;
     if (!Any && found != no_triangle)
-      exact.solve(tree.corners(found), ray, -HUGE_VALF, HUGE_VALF, exact_t, hit.u, hit.v);
+      exact.solve(tree.corners(found), ray, -HUGE_VALF, HUGE_VALF, t, hit.u, hit.v);
   }
   if (found != no_triangle) hit.triangle = tree.ids[found];
   if (moved != 0) hit.t = static_cast<float>(hit.t + moved);
@@ -358,7 +357,7 @@ HEAPWOOD_INLINE Hit trace(const TreeView<Intersection>& tree, const Test& test, 
     }
   }
   if constexpr (!Intersection::conservative) {
-    if (!is_sure) return trace_exactly<Any>(tree, test, reload(), record, hit.t);
+    if (!is_sure) return trace_exactly<Any>(tree, test, reload(), record);
   }
   hit.triangle = tree.ids[record];
   return hit;
