@@ -25,8 +25,7 @@ void add_device_options(CommandOptions& command, DeviceOptions& options) {
 }
 
 void add_watertight_option(CommandOptions& command, bool& watertight) {
-  command.flag("--watertight", watertight,
-               "slower intersection test without gaps at edges");
+  command.flag("--watertight", watertight, "slower intersection test without gaps at edges");
 }
 
 void add_size_option(CommandOptions& command, ImageSize& size, const char* what) {
@@ -98,7 +97,7 @@ void add_host_memory_options(CommandOptions& command, HostMemoryOptions& options
   for (const host_alloc::HostAllocatorInfo& info : host_alloc::host_allocators())
     ids.emplace_back(info.id);
   command.choice("--host-allocator", options.allocator,
-                 "allocator of device buffers: auto (the platform's\nown), segfit, tlsf, bitmask, "
+                 "allocator of device buffers: auto (of the\nplatform), segfit, tlsf, bitmask, "
                  "hybrid, cudamalloc,\ncudamallocasync, mmap",
                  ids, "ID");
   command.text("--host-trace", options.trace,

@@ -72,8 +72,7 @@ TEST_F(Measuring, AnInterruptionKeepsWhatWasMeasured) {
   write_file(scene, obj_text(100));
   output("build " + scene + " --device cpu --record-trace " + trace);
   for (const std::string& line :
-       {"bench " + scene + " --runs 100000",
-        std::string("stress acd --payload 4,8 --runs 100000"),
+       {"bench " + scene + " --runs 100000", std::string("stress acd --payload 4,8 --runs 100000"),
         std::string("graph rgg:200 --runs 100000"), "replay " + trace + " --runs 100000",
         std::string("animate statue~:1k --frames 100000 --trace none")}) {
     SCOPED_TRACE(line);
