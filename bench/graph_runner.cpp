@@ -314,10 +314,7 @@ class GraphRunner : public RowBench {
     row(i).reset_ms = warm_ups_[i]->reset_ms;
   }
 
-  std::string time_limit_text() const override {
-    return fmt::format("a kernel did not finish within {} s (--seconds)",
-                       figure_text(bench_.settings.seconds));
-  }
+  std::string time_limit_text() const override { return late_text(bench_.settings.seconds); }
 
   void prepare() {
     const GraphSettings& settings = bench_.settings;

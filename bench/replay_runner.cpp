@@ -66,10 +66,7 @@ class ReplayPoolRunner : public RowBench {
     return {};
   }
   void keep_warm_up(std::size_t i) override { add_run(i, warm_ups_[i]); }
-  std::string time_limit_text() const override {
-    return fmt::format("the replay did not finish within {} s (--seconds)",
-                       figure_text(bench_.settings.seconds));
-  }
+  std::string time_limit_text() const override { return late_text(bench_.settings.seconds); }
 
   void prepare() {
     for (std::size_t i = 0; i < candidates_.size(); ++i) {

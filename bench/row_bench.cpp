@@ -53,6 +53,10 @@ void RowBench::fail(std::size_t i, const std::string& reason) {
   candidates_[i].row->reason = reason;
 }
 
+std::string RowBench::late_text(double seconds) {
+  return fmt::format("not finished after {} s (--seconds)", figure_text(seconds));
+}
+
 void RowBench::fail(std::size_t i, const std::exception& error) {
   const bool is_late = dynamic_cast<const simt::Stopped*>(&error) != nullptr;
   const std::string text = is_late ? time_limit_text() : "";

@@ -57,6 +57,7 @@ class RowBench {
   virtual std::string step_name(std::size_t i) const { return candidates_[i].row->label; }
   // The reason of a row that a time limit has ended; "": uses the exception's message.
   virtual std::string time_limit_text() const { return ""; }
+  static std::string late_text(double seconds);  // such a reason, for the limit --seconds
 
   // Warms up all candidates, or those whose index `chosen` accepts.
   void warm_up_all(const std::function<bool(std::size_t)>& chosen = {});

@@ -62,10 +62,7 @@ class StepsPoolRunner : public RowBench {
     return total_ms(result);
   }
   void keep_warm_up(std::size_t i) override { add_run(i, warm_ups_[i]); }
-  std::string time_limit_text() const override {
-    return fmt::format("a kernel did not finish within {} s (--seconds)",
-                       figure_text(bench_.settings.seconds));
-  }
+  std::string time_limit_text() const override { return late_text(bench_.settings.seconds); }
 
   StepsResult run_steps(std::size_t i, bool inspects) {
     StepsJob job;

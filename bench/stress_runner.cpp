@@ -145,9 +145,7 @@ class PointBench : public RowBench {
     return job;
   }
 
-  std::string time_limit_text() const override {
-    return fmt::format("not finished after {} s (--seconds)", figure_text(limit()));
-  }
+  std::string time_limit_text() const override { return late_text(limit()); }
 
   void judge(std::size_t i) override {
     StressRow& row = this->row(i);

@@ -63,8 +63,6 @@ struct EmptySlot {
   }
 };
 struct ReleasePages {
-  static constexpr std::uint32_t parts_per_superblock =
-      Arenas::per_superblock / SingleLane::mask_width;
   SharedPages shared;
   HEAPWOOD_FN void operator()(std::size_t part) const {
     PageSearch::release_free_pages(shared.pages,
@@ -149,8 +147,7 @@ class Growth {
   // Bytes of free arenas, after pages without a block in use have become free.
   template <class Device>
   std::size_t free_bytes(const Device& device) const {
-    device.for_each(std::size_t{superblocks()} * growth_kernels::ReleasePages::parts_per_superblock,
-                    growth_kernels::ReleasePages{shared_});
+    device.for_each(PageSearch::parts(shared_), growth_kernels::ReleasePages{shared_});
     return std::size_t{count(growth_kernels::CountFree{shared_, result()}, device)} << all_.shift;
   }
   // Takes superblocks at the end that have no block in use away from the allocator, but for the
@@ -159,8 +156,7 @@ class Growth {
   void remove_unused(const Device& device) {
     device.for_each(std::size_t{shared_.classes} << shared_.slot_shift,
                     growth_kernels::EmptySlot{shared_});
-    device.for_each(std::size_t{superblocks()} * growth_kernels::ReleasePages::parts_per_superblock,
-                    growth_kernels::ReleasePages{shared_});
+    device.for_each(PageSearch::parts(shared_), growth_kernels::ReleasePages{shared_});
     const std::uint32_t used = count(growth_kernels::FindLastUsed{shared_, result()}, device);
     const std::uint32_t before = shared_.pages.arenas.arenas;
     resize(std::max(used, initial_), device);

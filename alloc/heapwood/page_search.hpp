@@ -31,8 +31,8 @@ class PageSearch {
     } else {
       const std::uint32_t released = group.once([&] { return released_so_far(*slots); });
       Result result = search(*slots, group, c, found);
-      const bool is_over = result == Result::found || result == Result::given_up;
-      if (!is_over && make_space(*slots, group, released)) result = search(*slots, group, c, found);
+      const bool goes_on = result == Result::nothing || result == Result::undecided;
+      if (goes_on && make_space(*slots, group, released)) result = search(*slots, group, c, found);
       if (result == Result::nothing && group.rank() == 0) slots->set_full_for(c);
     }
     if (!found.found()) return nullptr;
@@ -70,6 +70,10 @@ class PageSearch {
     slots->clear_full();
   }
 
+  // The number of parts of 8 arenas.
+  static HEAPWOOD_INLINE std::uint32_t parts(const PageSlots& slots) {
+    return slots.pages.arenas.superblocks * (Arenas::per_superblock / SingleLane::mask_width);
+  }
   // Takes a free arena as a page, or free blocks of class c or larger, in 8 arenas from
   // `first_arena` on.
   static HEAPWOOD_INLINE OwnedBlocks take_in_arenas(const Pages& pages, BlockClass c,
@@ -134,9 +138,6 @@ class PageSearch {
   }
 
  private:
-  static HEAPWOOD_INLINE std::uint32_t parts(const PageSlots& slots) {
-    return slots.pages.arenas.superblocks * (Arenas::per_superblock / SingleLane::mask_width);
-  }
   // `undecided`: others found blocks in each round. `given_up`: another search has shown that the
   // pool is full.
   enum class Result { found, nothing, undecided, given_up };
@@ -147,7 +148,7 @@ class PageSearch {
   template <class Thread>
   static HEAPWOOD_INLINE Result search(const PageSlots& slots, LaneGroup<Thread>& group,
                                        BlockClass c, OwnedBlocks& found) {
-    constexpr unsigned max_rounds = 64;
+    constexpr unsigned max_rounds = 64;  // so that the search ends, whatever others find
     // relaxed, here and below: hints.
     const auto found_blocks = [&] {
       return group.once([&] { return slots.found_blocks_of(c).load(simt::relaxed); });

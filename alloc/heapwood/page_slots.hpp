@@ -194,8 +194,8 @@ struct PageSlots {
     return Refusals(refusals[i & ((1u << slot_shift) - 1)]);
   }
 
-  // Whether a search for this class or a smaller one has shown that the pool has no block, and
-  // nothing has been found since. relaxed, here and below: hints.
+  // Whether a search for this class or a smaller one has found the pool full, and no later request
+  // has found a block in its look at one part. relaxed, here and below: hints.
   HEAPWOOD_INLINE bool is_full_for(BlockClass c) const {
     return c.index() + HintWord(tickets[full_from]).load(simt::relaxed) >= max_classes;
   }
@@ -208,6 +208,7 @@ struct PageSlots {
   HEAPWOOD_INLINE HintWord found_blocks_of(BlockClass c) const {
     return HintWord(tickets[found_blocks + c.index()]);
   }
+
   // Where the slot's part of a page ends, in granules.
   HEAPWOOD_INLINE std::uint32_t limit(OpenPage page) const {
     return page.limit() << (pages.arena_shift - 3);

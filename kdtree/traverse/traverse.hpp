@@ -11,8 +11,8 @@
 //
 // The fast test enlarges thin triangles. If the closest hit is one of them, it is confirmed by the
 // watertight test, and if that rejects it, the ray is traced again with that test. This, and rays
-// from far away or along the sides of the scene's box, is out of line (trace_exactly()), so that
-// the search has no register less.
+// from far away or along the sides of the scene's box, is out of line (trace_exactly()), so that it
+// costs the search no registers.
 //
 // For a conservative intersection test, cells overlap by the rounding errors of plane distances, a
 // ray that lies in a plane visits both sides, and a stack entry holds its whole interval.
@@ -31,8 +31,9 @@
 namespace heapwood::kdtree {
 
 // The largest coordinate from which the fast test traces rays. Negative for a scene so far from the
-// origin that its coordinates are too coarse for this test.
+// origin that this test is not precise enough: all of its rays are traced exactly.
 inline float max_origin_of(const Box& bounds) {
+  // Coordinates then err by 2^-15 of the diagonal.
   constexpr float max_distance_in_diagonals = 512;
   const float reach = reach_of(bounds);
   return reach > max_distance_in_diagonals * length(bounds.extent()) ? -1 : max_origin * reach;
@@ -46,7 +47,7 @@ struct TreeView {
   const std::uint32_t* ids;                      // triangle id of each record
   Box bounds;
   float slack;       // diagonal_slack * diagonal of the bounds
-  float max_origin;  // rays with larger coordinates are moved first
+  float max_origin;  // rays from larger coordinates are traced by trace_exactly()
   const Vec3* vertices;
   const Triangle* triangles;
 
@@ -258,10 +259,6 @@ HEAPWOOD_INLINE std::uint32_t traverse(const TreeView<Intersection>& tree, const
   }
 }
 
-}  // namespace detail
-
-namespace detail {
-
 // The watertight test for a tree of plane records, with the corners of the mesh. Accepts the hits
 // that `Test` accepts.
 template <class Intersection, class Test>
@@ -336,8 +333,8 @@ HEAPWOOD_OUTLINE Hit trace_exactly(const TreeView<Intersection> tree, const Test
   return hit;
 }
 
-// closest_hit() or any_hit(). `reload()` is the ray: on a GPU it is read again for the test out of
-// line, so that no registers hold its interval meanwhile.
+// closest_hit() or any_hit(). `reload()` returns the ray for trace_exactly(): a GPU reads it from
+// memory again, so that no registers hold its interval during the search.
 template <bool Any, class Intersection, TestFor<Intersection> Test, class Count, class Reload>
 HEAPWOOD_INLINE Hit trace(const TreeView<Intersection>& tree, const Test& test, const Ray& ray,
                           Count& count, Reload reload) {

@@ -143,7 +143,8 @@ HEAPWOOD_INLINE void make_record(const Corners& t, float reach, PlaneRecord& rec
       plane_error(detail::larger(detail::larger(highest.x, highest.y), highest.z) + reach);
   const double growth = error / frame.min_height;
   const bool thin = growth > max_growth || growth * frame.longest > max_growth_of_reach * reach;
-  // The hits of tiny triangles are confirmed: more growth covers rays at small angles, too.
+  // Hits of tiny triangles are confirmed, so they may grow more than the error of a ray that meets
+  // them at a right angle: up to 8 times their size.
   const double tolerance = detail::limited(growth > max_growth ? 8 * growth : growth, 0x1p-24, 8);
   const auto plane = [&](const detail::Double3& normal, double scale, double at_a) {
     const Vec3 n = detail::rounded(normal, scale);
@@ -151,6 +152,7 @@ HEAPWOOD_INLINE void make_record(const Corners& t, float reach, PlaneRecord& rec
     return Row{n.x, n.y, n.z, static_cast<float>(w)};
   };
   const double shrink = 1 / (1 + 3 * tolerance);
+  // Either direction of the normal will do: the sign of its x is the mark.
   const double sign = (frame.normal.x < 0) == thin ? 1 : -1;
   record.plane = plane(frame.normal, sign * std::sqrt(tolerance) / frame.area, 0);
   record.plane.x = std::copysign(record.plane.x, thin ? -1.0f : 1.0f);

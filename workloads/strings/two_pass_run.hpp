@@ -9,10 +9,13 @@
 
 namespace heapwood::workloads::strings::two_pass_detail {
 
-// What each row needs; 0 for the one after the last.
-struct SizeKernel : StepKernel {
+struct RowKernel : StepKernel {
   Source from, second;
   Step step;
+};
+
+// What each row needs; 0 for the one after the last.
+struct SizeKernel : RowKernel {
   std::uint64_t* bytes;
   std::uint64_t* pieces;  // nullptr: every row has one piece
 
@@ -40,9 +43,7 @@ struct ColumnWriter {
   HEAPWOOD_INLINE void end_piece() { *offset++ = position; }
 };
 
-struct WriteKernel : StepKernel {
-  Source from, second;
-  Step step;
+struct WriteKernel : RowKernel {
   const std::uint64_t* positions;
   const std::uint64_t* pieces;
   std::uint64_t* offsets;
@@ -72,12 +73,8 @@ Column step_on(const Device& device, Step step, const Source& from, const Source
     ms += Scan::exclusive_sum(device, values.data(), count);
     return values.download(from.rows, 1).front();
   };
-  SizeKernel size{};
-  size.from = from;
-  size.second = second;
-  size.step = step;
-  size.bytes = positions.data();
-  size.pieces = pieces.data();
+  const RowKernel rows{{}, from, second, step};
+  const SizeKernel size{rows, positions.data(), pieces.data()};
   ms += device.launch_independent(size, warps_for<Device>(count), limits);
   const std::uint64_t bytes = scan(positions), all = has_pieces ? scan(pieces) : from.rows;
   Column column;
@@ -85,14 +82,8 @@ Column step_on(const Device& device, Step step, const Source& from, const Source
   column.offsets = simt::Buffer<std::uint64_t>(id, all + 1);
   // For the last word, which is read as a whole.
   column.bytes = simt::Buffer<Byte>(id, bytes / 8 * 8 + 8);
-  WriteKernel write{};
-  write.from = from;
-  write.second = second;
-  write.step = step;
-  write.positions = positions.data();
-  write.pieces = pieces.data();
-  write.offsets = column.offsets.data();
-  write.bytes = column.bytes.data();
+  const WriteKernel write{rows, positions.data(), pieces.data(), column.offsets.data(),
+                          column.bytes.data()};
   ms += device.launch_independent(write, warps_for<Device>(from.rows), limits);
   column.begins = std::move(pieces);
   column.bytes.set_size(bytes);
