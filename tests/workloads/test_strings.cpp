@@ -106,7 +106,7 @@ class Strings : public StressJobs {
 };
 
 TEST_F(Strings, TwoPassesGivePlainStrings) {
-  const std::vector<std::string> rows = random_rows(700);
+  const std::vector<std::string> rows = random_rows(5000);
   prepare(rows);
   expect_plain(data_.result, rows);
   const StepsResult result = run_two_pass(data_, true, 60);  // checks its result

@@ -42,29 +42,6 @@ Column two_pass_step(const simt::DeviceId& device, Step step, const Source& from
   simt::throw_without_cuda("strings");
 }
 
-StringsData prepare_strings(const simt::DeviceId& device, const HostColumn& input) {
-  constexpr double seconds = 86400;
-  StringsData data;
-  data.device = device;
-  data.input = Column(device, input);
-  const simt::DeviceId cpu;
-  const Column host_input(cpu, input);
-  Column now;
-  double ms = 0;
-  for (unsigned i = 0; i + 1 < step_count; ++i) {  // the last one makes the same column
-    now = two_pass_step(cpu, static_cast<Step>(i), (i == 0 ? host_input : now).source(),
-                        host_input.source(), seconds, ms);
-    const std::uint64_t pieces = now.offsets.size() - 1;
-    std::uint64_t live = 0;
-    for (std::uint64_t p = 0; p < pieces; ++p)
-      live += alloc::padded(now.offsets.data()[p + 1] - now.offsets.data()[p]);
-    data.peak_bytes = std::max(data.peak_bytes, live);
-    if (static_cast<Step>(i) == Step::split) data.pieces = pieces;
-  }
-  data.result = now.download();
-  return data;
-}
-
 StepsResult run_two_pass(const StringsData& data, bool inspects, double seconds) {
   StepsResult result;
   Column now;
