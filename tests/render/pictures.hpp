@@ -34,6 +34,12 @@ inline Image render(const RenderJob& job, const simt::DeviceId& device, const kd
   return render(job, Scene(device, tree, mesh, job.watertight));
 }
 
+inline Film film_of(const RenderJob& job, const Scene& scene) {
+  Progressive picture(scene, job);
+  picture.add(job.spp, 60);
+  return picture.film();
+}
+
 // Difference of two pictures of the same size.
 struct Difference {
   double mean = 0;  // mean of |a - b| over all channels, in steps of 1/255

@@ -149,7 +149,7 @@ bool outside(const Camera& camera, const Box& box) {
 
 TEST(CameraAuto, ShowsAnObjectFromOutsideAndWhole) {
   const Soup ball = closed_surface(8, 1, {10, 20, 30}, 3);
-  const Scene scene(test_device(), MedianBuilder::build(ball.view()), ball.view());
+  const Scene scene = scene_of(ball);
   for (unsigned up = 0; up < 3; ++up) {
     const Camera camera = auto_camera(scene, up);
     EXPECT_TRUE(outside(camera, scene.bounds()));
@@ -172,7 +172,7 @@ TEST(CameraAuto, ShowsAHallFromInside) {
   for (Triangle& t : hall.triangles) std::swap(t.v[1], t.v[2]);  // faces point inwards
   for (int i = -3; i <= 3; ++i)
     append(hall, closed_surface(6, 1, {static_cast<float>(i) * 5, -3, 3}, 1));
-  const Scene scene(test_device(), MedianBuilder::build(hall.view()), hall.view());
+  const Scene scene = scene_of(hall);
   const Camera camera = auto_camera(scene, 1);
   EXPECT_FALSE(outside(camera, scene.bounds()));
   EXPECT_GT(score_view(scene, camera, 1.6f).coverage, 0.99);
@@ -189,7 +189,7 @@ TEST(CameraAuto, ShowsAClosedConvexObjectFromOutside) {
       for (std::size_t i = 0; i < object.triangles.size(); i += turned) {
         std::swap(object.triangles[i].v[1], object.triangles[i].v[2]);
       }
-      const Scene scene(test_device(), MedianBuilder::build(object.view()), object.view());
+      const Scene scene = scene_of(object);
       for (unsigned up = 0; up < 3; ++up)
         EXPECT_TRUE(outside(auto_camera(scene, up), scene.bounds()));
     }
@@ -205,7 +205,7 @@ TEST(CameraAuto, LooksIntoAnOpenBox) {
   std::erase_if(box.triangles, in_front);
   for (Triangle& t : box.triangles) std::swap(t.v[1], t.v[2]);
   append(box, closed_surface(1, 0, {1, 1, 0}));
-  const Scene scene(test_device(), MedianBuilder::build(box.view()), box.view());
+  const Scene scene = scene_of(box);
   const Camera camera = auto_camera(scene, 1);
   EXPECT_NEAR(camera.eye.x, 0, 0.01f);
   EXPECT_GT(camera.eye.z, 4);
@@ -216,8 +216,8 @@ TEST(CameraAuto, IgnoresAFarOutlier) {
   const Soup ball = closed_surface(8, 1, {2e4f, 0, 2e4f}, 3);
   Soup both = ball;
   both.add({0, 0, 0}, {1, 0, 0}, {0, 1, 0});
-  const Scene alone(test_device(), MedianBuilder::build(ball.view()), ball.view());
-  const Scene scene(test_device(), MedianBuilder::build(both.view()), both.view());
+  const Scene alone = scene_of(ball);
+  const Scene scene = scene_of(both);
   EXPECT_EQ(bits(auto_camera(scene, 1)), bits(auto_camera(alone, 1)));
   const Lighting light = choose_lighting(scene, auto_camera(scene, 1));
   EXPECT_LT(light.ambient_reach, 10);
@@ -264,7 +264,7 @@ TEST(CameraAuto, TakesAnyScene) {
   EXPECT_NO_THROW(choose_lighting(empty, auto_camera(empty, 1)));
   Soup one;
   one.add({0, 0, 0}, {1, 0, 0}, {0, 1, 0});
-  const Scene flat(test_device(), MedianBuilder::build(one.view()), one.view());
+  const Scene flat = scene_of(one);
   EXPECT_NO_THROW(make_frame(auto_camera(flat, 1), 16, 9));
   EXPECT_NO_THROW(choose_lighting(flat, auto_camera(flat, 2)));
 }
@@ -284,7 +284,7 @@ TEST(CameraAuto, ShowsTheBroadSideOfFlatThings) {
           };
           board.add(corner(0, 0), corner(1, 0), corner(1, 1));
         }
-        const Scene scene(test_device(), MedianBuilder::build(board.view()), board.view());
+        const Scene scene = scene_of(board);
         const Camera camera = auto_camera(scene, up);
         const float cosine = normalize(camera.eye - camera.target)[thin];
         const double angle = std::acos(std::fabs(cosine)) * 180 / std::numbers::pi;

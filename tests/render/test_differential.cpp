@@ -137,64 +137,56 @@ Soup terrain_with_poles(Random& random) {
   return soup;
 }
 
+Soup shells(Random& random) {
+  Soup soup;
+  for (int shell = 0; shell < 4; ++shell) {
+    append(soup, closed_surface(2, static_cast<float>(random.below(2)), {0.5f, 0.5f, 0.5f},
+                                0.5f - 0.1f * static_cast<float>(shell)));
+  }
+  return soup;
+}
+Soup same(Random& random) {
+  Soup soup = kdtree::identical(10);
+  append(soup, kdtree::random_soup(20, random.next(), 0.3f));
+  append(soup, soup);
+  return soup;
+}
+Soup outlier(Random& random) {
+  Soup soup = kdtree::random_soup(100, random.next(), 0.15f);
+  const float far = std::pow(10.0f, random.uniform(1, 4));
+  soup.add({far, far, 0}, {far, far, far / 2}, {far, far * 1.1f, 0});
+  return soup;
+}
+
 #ifdef HEAPWOOD_LONG_TESTS
 constexpr std::uint64_t default_meshes = 500;
 #else
 constexpr std::uint64_t default_meshes = 150;
 #endif
 
-constexpr const char* families[] = {
-    "random",  "large", "height field", "coplanar", "slivers", "shells",         "same", "on grid",
-    "cluster", "fan",   "outlier",      "cables",   "needles", "small on large", "poles"};
-
-Soup unit_mesh(unsigned family, Random& random) {
-  switch (family) {
-    case 0:
-      return kdtree::random_soup(150, random.next(), 0.15f);
-    case 1:
-      return kdtree::random_soup(40, random.next(), 0.8f);
-    case 2:
-      return height_field(random);
-    case 3:
-      return coplanar_stack(random);
-    case 4:
-      return kdtree::slivers(60, random.next(), std::pow(10.0f, random.uniform(-5, -1)));
-    case 5: {
-      Soup soup;
-      for (int shell = 0; shell < 4; ++shell) {
-        append(soup, closed_surface(2, static_cast<float>(random.below(2)), {0.5f, 0.5f, 0.5f},
-                                    0.5f - 0.1f * static_cast<float>(shell)));
-      }
-      return soup;
-    }
-    case 6: {
-      Soup soup = kdtree::identical(10);
-      append(soup, kdtree::random_soup(20, random.next(), 0.3f));
-      append(soup, soup);
-      return soup;
-    }
-    case 7:
-      return kdtree::grid_soup(120, random.next(), 8);
-    case 8:
-      return kdtree::cluster(120, random.next());
-    case 9:
-      return fan(random);
-    case 11:
-      return cables(random);
-    case 12:
-      return needles(random);
-    case 13:
-      return small_on_large(random);
-    case 14:
-      return terrain_with_poles(random);
-    default: {
-      Soup soup = kdtree::random_soup(100, random.next(), 0.15f);
-      const float far = std::pow(10.0f, random.uniform(1, 4));
-      soup.add({far, far, 0}, {far, far, far / 2}, {far, far * 1.1f, 0});
-      return soup;
-    }
-  }
-}
+struct Family {
+  const char* name;
+  Soup (*unit_mesh)(Random& random);
+};
+constexpr Family families[] = {
+    {"random", [](Random& random) { return kdtree::random_soup(150, random.next(), 0.15f); }},
+    {"large", [](Random& random) { return kdtree::random_soup(40, random.next(), 0.8f); }},
+    {"height field", height_field},
+    {"coplanar", coplanar_stack},
+    {"slivers",
+     [](Random& random) {
+       return kdtree::slivers(60, random.next(), std::pow(10.0f, random.uniform(-5, -1)));
+     }},
+    {"shells", shells},
+    {"same", same},
+    {"on grid", [](Random& random) { return kdtree::grid_soup(120, random.next(), 8); }},
+    {"cluster", [](Random& random) { return kdtree::cluster(120, random.next()); }},
+    {"fan", fan},
+    {"outlier", outlier},
+    {"cables", cables},
+    {"needles", needles},
+    {"small on large", small_on_large},
+    {"poles", terrain_with_poles}};
 
 struct Case {
   std::string name;
@@ -240,7 +232,7 @@ std::vector<Ray> rays_for(const Soup& soup, Random& random, float scale, Vec3 of
 
 Case make_case(std::uint64_t seed) {
   Random random(seed);
-  const unsigned family = static_cast<unsigned>(seed % std::size(families));
+  const Family& family = families[seed % std::size(families)];
   const float scale = std::pow(10.0f, random.uniform(-6, 6));
   Vec3 offset;
   if (random.below(3) != 0) {
@@ -248,12 +240,12 @@ Case make_case(std::uint64_t seed) {
     offset = random.point(-most, most);
   }
   Case test;
-  test.soup = kdtree::transformed(unit_mesh(family, random), scale, offset);
+  test.soup = kdtree::transformed(family.unit_mesh(random), scale, offset);
   const bool medians = random.below(2) != 0;
   test.tree = medians ? MedianBuilder::build(test.soup.view())
                       : kdtree::build_reference(test.soup.view(), {});
   test.rays = rays_for(test.soup, random, scale, offset);
-  test.name = "seed " + std::to_string(seed) + ", " + families[family] + ", scale " +
+  test.name = "seed " + std::to_string(seed) + ", " + family.name + ", scale " +
               std::to_string(scale) + ", offset " + std::to_string(length(offset)) +
               (medians ? ", tree of medians" : ", reference tree");
   return test;

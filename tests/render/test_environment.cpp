@@ -8,9 +8,9 @@
 #include <numbers>
 
 #include "render/image.hpp"
-#include "render/renderer.hpp"
 #include "simt/error.hpp"
 #include "tests/errors.hpp"
+#include "tests/render/pictures.hpp"
 #include "tests/render/trees.hpp"
 
 namespace heapwood::render {
@@ -93,20 +93,16 @@ TEST(Environment, ValuesThatAreNoLightAreBlack) {
 // A convex body of one colour under even light shows its albedo times the light everywhere.
 TEST(Environment, EvenLightOnAConvexBodyShowsItsAlbedo) {
   const Soup ball = closed_surface(12, 1, {}, 1);
-  const Tree tree = MedianBuilder::build(ball.view());
   const Environment environment(test_device(), uniform(), 1);
   for (const bool watertight : {false, true}) {
-    const Scene scene(test_device(), tree, ball.view(), watertight);
-    RenderJob job;
-    job.mode = Mode::path;
-    job.width = job.height = 8;
-    job.spp = 256;
-    job.camera = {{0, 0, 4}, {}, 10, 1};
-    job.environment = &environment;
-    Progressive picture(scene, job);
-    picture.add(job.spp, 60);
+    const RenderJob job{.mode = Mode::path,
+                        .width = 8,
+                        .height = 8,
+                        .spp = 256,
+                        .camera = {{0, 0, 4}, {}, 10, 1},
+                        .environment = &environment};
     Vec3 sum;
-    for (const Pixel& p : picture.film().sums) {
+    for (const Pixel& p : film_of(job, scene_of(ball, watertight)).sums) {
       ASSERT_EQ(p.a, 256);
       sum = sum + Vec3{p.r, p.g, p.b} * (1.0f / 256 / 64);
     }
@@ -118,27 +114,22 @@ TEST(Environment, EvenLightOnAConvexBodyShowsItsAlbedo) {
 // of all directions.
 TEST(Environment, ASmallBrightSourceIsSampled) {
   Soup square;
-  square.add({-1, -1, 0}, {1, -1, 0}, {1, 1, 0});
-  square.add({-1, -1, 0}, {1, 1, 0}, {-1, 1, 0});
-  const Tree tree = MedianBuilder::build(square.view());
+  add_quad(square, {-1, -1, 0}, {1, -1, 0}, {1, 1, 0}, {-1, 1, 0});
   RadianceMap map{256, 128, std::vector<Vec3>(256 * 128)};
   // A light in the direction +z: the left and right edge of the picture, in the middle rows.
   for (const unsigned x : {0u, 255u}) {
     for (const unsigned y : {63u, 64u}) map.texels[y * 256 + x] = {500, 500, 500};
   }
   const Environment environment(test_device(), map, 1);
-  const Scene scene(test_device(), tree, square.view());
-  RenderJob job;
-  job.mode = Mode::path;
-  job.width = job.height = 4;
-  job.spp = 256;
-  job.camera = {{0.3f, 0.2f, 4}, {}, 10, 1};
-  job.environment = &environment;
-  Progressive picture(scene, job);
-  picture.add(job.spp, 60);
+  const RenderJob job{.mode = Mode::path,
+                      .width = 4,
+                      .height = 4,
+                      .spp = 256,
+                      .camera = {{0.3f, 0.2f, 4}, {}, 10, 1},
+                      .environment = &environment};
   const float expected = static_cast<float>(4 * mean_radiance) * Lighting{}.albedo.y;
   float sum = 0;
-  for (const Pixel& p : picture.film().sums) sum += p.g / 256 / 16;
+  for (const Pixel& p : film_of(job, scene_of(square)).sums) sum += p.g / 256 / 16;
   EXPECT_NEAR(sum, expected, 0.03f * expected);
 }
 

@@ -7,18 +7,20 @@
 #include <utility>
 
 #include "render/auto_light.hpp"
-#include "render/renderer.hpp"
 #include "tests/render/pictures.hpp"
 #include "tests/render/trees.hpp"
 
 namespace heapwood::render {
 namespace {
 
+// Adds a square parallel to the plane of x and y.
+void add_square(Soup& soup, float low, float high, float z) {
+  add_quad(soup, {low, low, z}, {high, low, z}, {high, high, z}, {low, high, z});
+}
 // The unit square at z = 0, corner (0, 0) of its texture at the upper left.
 Soup square() {
   Soup soup;
-  soup.add({0, 0, 0}, {1, 0, 0}, {1, 1, 0});
-  soup.add({0, 0, 0}, {1, 1, 0}, {0, 1, 0});
+  add_square(soup, 0, 1, 0);
   return soup;
 }
 const std::vector<Uv> square_uvs{{0, 1}, {1, 1}, {1, 0}, {0, 1}, {1, 0}, {0, 0}};
@@ -46,11 +48,7 @@ RenderJob square_job(Mode mode, unsigned side, unsigned spp = 1) {
 }
 
 Film film_of(const Soup& soup, const Appearance& look, const RenderJob& job) {
-  const Tree tree = MedianBuilder::build(soup.view());
-  const Scene scene(test_device(), tree, soup.view(), false, &look);
-  Progressive picture(scene, job);
-  picture.add(job.spp, 60);
-  return picture.film();
+  return film_of(job, scene_of(soup, false, &look));
 }
 
 Vec3 colour_of(const Film& film, unsigned x, unsigned y) {
@@ -62,20 +60,15 @@ Vec3 colour_of(const Film& film, unsigned x, unsigned y) {
 // A material of clay's colour gives the picture of clay: both paths trace the same rays.
 TEST(Materials, ClayColouredMaterialGivesThePictureOfClay) {
   const Soup soup = closed_surface(4, 0.5f);
-  const Tree tree = MedianBuilder::build(soup.view());
   Appearance look;
   look.materials.push_back({.name = "clay", .colour = Lighting{}.albedo});
-  const Scene coloured(test_device(), tree, soup.view(), false, &look);
-  const Scene plain(test_device(), tree, soup.view());
+  const Scene coloured = scene_of(soup, false, &look), plain = scene_of(soup);
   look.materials[0].colour = {1, 0, 0};
-  const Scene red(test_device(), tree, soup.view(), false, &look);
+  const Scene red = scene_of(soup, false, &look);
+  RenderJob job{.width = 40, .height = 30, .spp = 2, .camera = {{3, 2, 4}, {0, 0, 0}, 40, 1}};
   for (const Mode mode : {Mode::shaded, Mode::path, Mode::normals}) {
-    RenderJob job;
     job.mode = mode;
-    job.width = 40;
-    job.height = 30;
-    job.spp = 2;
-    job.camera = {{3, 2, 4}, {0, 0, 0}, 40, 1};
+    job.clay = false;
     const Image expected = render(job, plain);
     EXPECT_EQ(render(job, coloured), expected) << name(mode);
     EXPECT_EQ(render(job, red) == expected, mode == Mode::normals) << name(mode);
@@ -136,11 +129,7 @@ TEST(Materials, VertexColoursAreInterpolated) {
 
 TEST(Materials, HolesShowWhatIsBehind) {
   Soup soup = square();
-  const Soup behind = square();
-  for (const Triangle& t : behind.triangles) {
-    const auto corner = [&](unsigned i) { return behind.vertices[t.v[i]] + Vec3{0, 0, -0.01f}; };
-    soup.add(corner(0), corner(1), corner(2));
-  }
+  add_square(soup, 0, 1, -0.01f);
   Appearance look;
   look.materials.push_back(
       {.name = "leaf", .colour = {0, 1, 0}, .coverage = Coverage::cutout, .texture = 0});
@@ -188,11 +177,8 @@ TEST(Materials, SurfacesInThePlaneOfAHoleAndBehindManyAreHit) {
     Soup soup;
     look.triangle_materials.clear();
     const auto add = [&](float z, std::uint32_t material) {
-      for (const Triangle& t : square().triangles) {
-        const auto corner = [&](unsigned i) { return square().vertices[t.v[i]] + Vec3{0, 0, z}; };
-        soup.add(corner(0), corner(1), corner(2));
-        look.triangle_materials.push_back(material);
-      }
+      add_square(soup, 0, 1, z);
+      look.triangle_materials.insert(look.triangle_materials.end(), 2, material);
     };
     if (is_wall_first) add(-depth, 0);
     for (unsigned i = 0; i < layers; ++i) add(depth * static_cast<float>(i), 1);
@@ -203,12 +189,9 @@ TEST(Materials, SurfacesInThePlaneOfAHoleAndBehindManyAreHit) {
     job.lighting->key_colour = {1, 1, 1};  // reaches the wall through the holes
     job.lighting->key = {0, 0, 1};
     job.lighting->key_radius = 0;
-    const Tree tree = MedianBuilder::build(soup.view());
-    const Scene scene(test_device(), tree, soup.view(), is_watertight, &look);
-    Progressive picture(scene, job);
-    picture.add(1, 60);
+    const Film film = film_of(job, scene_of(soup, is_watertight, &look));
     for (unsigned i = 0; i < 64; ++i)
-      ASSERT_NEAR(colour_of(picture.film(), i % 8, i / 8).x, 1, 0.01)
+      ASSERT_NEAR(colour_of(film, i % 8, i / 8).x, 1, 0.01)
           << "pixel " << i << ", depth " << depth << ", " << layers << " layers, wall "
           << (is_wall_first ? "first, " : "last, ") << name(mode);
   };
@@ -226,10 +209,8 @@ TEST(Materials, SurfacesInThePlaneOfAHoleAndBehindManyAreHit) {
 // A white floor at z = 0 and half a unit above it a square lamp.
 std::pair<Soup, Appearance> floor_below_lamp(float half_side) {
   Soup soup;
-  for (const auto& [half, z] : {std::pair{20.0f, 0.0f}, {half_side, 0.5f}}) {
-    soup.add({-half, -half, z}, {half, -half, z}, {half, half, z});
-    soup.add({-half, -half, z}, {half, half, z}, {-half, half, z});
-  }
+  add_square(soup, -20, 20, 0);
+  add_square(soup, -half_side, half_side, 0.5f);
   Appearance look;
   look.materials.push_back({.name = "floor"});
   look.materials.push_back({.name = "lamp", .colour = {0, 0, 0}, .emission = {1, 0.5f, 0}});
@@ -239,12 +220,8 @@ std::pair<Soup, Appearance> floor_below_lamp(float half_side) {
 
 // Looks at the floor below the centre of the lamp, which is the only light.
 RenderJob floor_job() {
-  RenderJob job;
-  job.mode = Mode::path;
-  job.width = job.height = 4;
-  job.spp = 1024;
+  RenderJob job = square_job(Mode::path, 4, 1024);
   job.camera = {{0, -3, 0.25f}, {0, 0, 0}, 0.2f, 2};
-  job.lighting = even_light();
   job.lighting->sky = job.lighting->ground = {};
   job.bounces = 1;
   return job;
@@ -309,18 +286,15 @@ std::pair<Soup, Appearance> room_with_lamp() {
 // A room that its lamp lights gets no other light; the picture does not depend on the lamp's power.
 TEST(Materials, ARoomIsLitByItsLampAlone) {
   auto [soup, look] = room_with_lamp();
-  const Tree tree = MedianBuilder::build(soup.view());
-  RenderJob job;
-  job.mode = Mode::path;
-  job.width = 32;
-  job.height = 24;
-  job.spp = 4;
-  job.camera = {{0, 0, 0.9f}, {0, 0, -1}, 70, 1};
+  const RenderJob job{.mode = Mode::path,
+                      .width = 32,
+                      .height = 24,
+                      .spp = 4,
+                      .camera = {{0, 0, 0.9f}, {0, 0, -1}, 70, 1}};
   std::vector<Image> images;
   for (const float power : {1.0f, 100.0f}) {
     look.materials[1].emission = {power, power, power};
-    const Scene scene(test_device(), tree, soup.view(), false, &look);
-    images.push_back(render(job, scene));
+    images.push_back(render(job, scene_of(soup, false, &look)));
   }
   EXPECT_LE(compare(images[0], images[1], 2).mean, 0.1);
   // The lower half is lit, not black.
@@ -336,12 +310,8 @@ TEST(Materials, LampsCountWithTheirTextureAndAlpha) {
   look.uv_triangles.back() = {{1, 2, 3}};
   // Eight columns; the lamp covers the left half.
   look.textures.push_back({.width = 8, .height = 1, .texels = std::vector(8, 0xffffffffu)});
-  const Tree tree = MedianBuilder::build(soup.view());
   const Camera camera{{0, 0, 0.9f}, {0, 0, -1}, 70, 1};
-  const auto lighting = [&] {
-    const Scene scene(test_device(), tree, soup.view(), false, &look);
-    return choose_lighting(scene, camera, true);
-  };
+  const auto lighting = [&] { return choose_lighting(scene_of(soup, false, &look), camera, true); };
   const Lighting lit = lighting();
   ASSERT_EQ(lit.key_colour, Vec3{});
   Material& lamp = look.materials[1];

@@ -55,10 +55,9 @@ TEST_P(Rays, GrazeAFlatMesh) {
     for (unsigned i = 0; i < n * n; ++i) {
       const float d = 1.0f / n, x = static_cast<float>(i % n) * d,
                   y = static_cast<float>(i / n) * d;
-      soup.add(point(x, y), point(x + d, y), point(x + d, y + d));
-      soup.add(point(x, y), point(x + d, y + d), point(x, y + d));
+      add_quad(soup, point(x, y), point(x + d, y), point(x + d, y + d), point(x, y + d));
     }
-    const Scene scene(test_device(), MedianBuilder::build(soup.view()), soup.view(), GetParam());
+    const Scene scene = scene_of(soup, GetParam());
     std::vector<Ray> rays;
     for (int i = 0; i < 20000; ++i) {
       const float angle = std::pow(10.0f, random.uniform(-4, -1)), turn = random.uniform(0, 6.28f);
@@ -99,7 +98,7 @@ TEST_P(Rays, HitNothingInAnEmptyTree) {
 TEST_P(Rays, HitATriangleFromBothSides) {
   Soup soup;
   soup.add({0, 0, 0}, {1, 0, 0}, {0, 1, 0});
-  const Scene scene(test_device(), MedianBuilder::build(soup.view()), soup.view(), GetParam());
+  const Scene scene = scene_of(soup, GetParam());
   const std::vector<Ray> rays{{{0.25f, 0.5f, 2}, 0, {0, 0, -1}, 1e30f},
                               {{0.25f, 0.5f, -2}, 0, {0, 0, 2}, 1e30f},
                               {{0.75f, 0.5f, 2}, 0, {0, 0, -1}, 1e30f},
@@ -117,7 +116,6 @@ TEST_P(Rays, HitATriangleFromBothSides) {
 
 TEST_P(Rays, DegenerateTrianglesAreNeverHit) {
   const Soup soup = kdtree::degenerate(200, 30);
-  const Tree tree = MedianBuilder::build(soup.view());
   std::vector<Ray> rays = mixed_rays(500, 31);
   Random random(32);
   for (int i = 0; i < 500; ++i) {  // rays aimed at these triangles
@@ -127,8 +125,7 @@ TEST_P(Rays, DegenerateTrianglesAreNeverHit) {
          soup.vertices[random.below(static_cast<std::uint32_t>(soup.vertices.size()))] - origin,
          1e30f});
   }
-  const Scene scene(test_device(), tree, soup.view(), GetParam());
-  for (const Hit& hit : scene.closest(rays)) {
+  for (const Hit& hit : scene_of(soup, GetParam()).closest(rays)) {
     EXPECT_FALSE(hit.found());
     EXPECT_FALSE(std::isnan(hit.t));
   }
@@ -164,11 +161,6 @@ TEST_P(Rays, DoNotDependOnTheTreesLayout) {
   }
 }
 
-// A quad of two triangles.
-void add_quad(Soup& soup, Vec3 a, Vec3 b, Vec3 c, Vec3 d) {
-  soup.add(a, b, c);
-  soup.add(a, c, d);
-}
 Soup ground(float size) {
   Soup soup;
   add_quad(soup, {-size, 0, -size}, {-size, 0, size}, {size, 0, size}, {size, 0, -size});
@@ -284,8 +276,7 @@ constexpr std::size_t far_watertight_rays = 500;
 // No ray passes through a closed surface, from however far away it starts.
 TEST_P(Rays, FromFarAwayHitClosedSurfaces) {
   const Soup soup = closed_surface(40, 1);
-  const Tree tree = MedianBuilder::build(soup.view());
-  const Scene scene(test_device(), tree, soup.view(), GetParam());
+  const Scene scene = scene_of(soup, GetParam());
   const std::size_t count = GetParam() ? far_watertight_rays : far_rays;
   for (const float sizes : {1.0f, 10.0f, 100.0f, 1e3f, 1e4f, 1e5f, 1e6f}) {
     Random random(73);

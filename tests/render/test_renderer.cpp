@@ -42,20 +42,18 @@ const Tree& still_life_tree() {
 }
 
 RenderJob still_life_job(Mode mode) {
-  RenderJob job;
-  job.mode = mode;
-  job.width = 64;
-  job.height = 48;
-  job.spp = 4;
-  job.camera = {{1.6f, 1.9f, 4.2f}, {0, 0.45f, 0}, 38, 1};
-  job.exposure = 1;
   Lighting light;
   light.key = normalize(Vec3{0.6f, 0.9f, 0.7f});
   light.ambient_reach = 1.5f;
   light.floor = true;
   light.floor_height = -0.2f;
-  job.lighting = light;
-  return job;
+  return {.mode = mode,
+          .width = 64,
+          .height = 48,
+          .spp = 4,
+          .camera = {{1.6f, 1.9f, 4.2f}, {0, 0.45f, 0}, 38, 1},
+          .lighting = light,
+          .exposure = 1};
 }
 
 Image picture(const RenderJob& job, int threads = 0) {
@@ -131,6 +129,16 @@ Frame frame_of(const RenderJob& job, unsigned samples, unsigned occlusion_rays) 
   return frame;
 }
 
+// The film that a kernel without film and ticket fills, with the first ticket.
+template <class Kernel, class Launcher = simt::Cpu>
+std::vector<Pixel> film_of(Kernel kernel, std::uint32_t ticket = 0, const Launcher& launcher = {}) {
+  std::vector<Pixel> film(std::size_t{kernel.frame.width} * kernel.frame.height);
+  kernel.film = film.data();
+  kernel.ticket = &ticket;
+  launcher.launch(kernel, 2);
+  return film;
+}
+
 // Compares the kernel on simulated warps, whose lanes are concurrent threads, with warps of one
 // lane.
 TEST(RendererKernel, WarpWidthDoesNotMatter) {
@@ -138,16 +146,9 @@ TEST(RendererKernel, WarpWidthDoesNotMatter) {
   job.width = 19;
   job.height = 10;
   const Scene scene({}, still_life_tree(), still_life().view());
-  const Frame frame = frame_of(job, 2, 2);
-  using Kernel = RenderKernel<SceneView<kdtree::FastIntersection>, Shaded>;
-  const auto run = [&](const auto& launcher) {
-    std::vector<Pixel> film(std::size_t{job.width} * job.height);
-    std::uint32_t ticket = 0;
-    launcher.launch(
-        Kernel{view<kdtree::FastIntersection>(scene.data()), frame, film.data(), &ticket}, 2);
-    return film;
-  };
-  const std::vector<Pixel> narrow = run(simt::Cpu()), wide = run(simt::Lockstep<8>());
+  const RenderKernel<SceneView<kdtree::FastIntersection>, Shaded> kernel{
+      view<kdtree::FastIntersection>(scene.data()), frame_of(job, 2, 2), {}, {}};
+  const std::vector<Pixel> narrow = film_of(kernel), wide = film_of(kernel, 0, simt::Lockstep<8>());
   for (std::size_t i = 0; i < narrow.size(); ++i) {
     ASSERT_EQ(narrow[i].r, wide[i].r) << i;
     ASSERT_EQ(narrow[i].a, wide[i].a) << i;
@@ -172,16 +173,8 @@ TEST(RendererSerialShading, GivesThePictureOfTheKernel) {
     SCOPED_TRACE(testing::Message() << View::coloured << ' ' << samples << ' ' << rays);
     Frame frame = frame_of(job, samples, rays);
     frame.end_tile = 8 * 8 - 5;  // leaves out some tiles
-    const auto film_of = [&](auto kernel) {
-      std::vector<Pixel> film(std::size_t{job.width} * job.height);
-      std::uint32_t ticket = 3;
-      kernel.film = film.data();
-      kernel.ticket = &ticket;
-      simt::Cpu().launch(kernel, 2);
-      return film;
-    };
-    const std::vector<Pixel> one = film_of(RenderKernel<View, Shaded>{shown, frame, {}, {}}),
-                             packets = film_of(SerialShadedKernel<View>{shown, frame, {}, {}});
+    const std::vector<Pixel> one = film_of(RenderKernel<View, Shaded>{shown, frame, {}, {}}, 3),
+                             packets = film_of(SerialShadedKernel<View>{shown, frame, {}, {}}, 3);
     unsigned different = 0;
     double sum = 0, sum_of_packets = 0;
     for (std::size_t i = 0; i < one.size(); ++i) {
@@ -206,12 +199,8 @@ TEST(RendererKernel, WithoutOcclusionRaysTheAmbientLightIsOpen) {
   job.height = 24;
   const Scene scene({}, still_life_tree(), still_life().view());
   const auto film = [&](unsigned rays) {
-    const Frame frame = frame_of(job, 1, rays);
-    std::vector<Pixel> pixels(std::size_t{job.width} * job.height);
-    std::uint32_t ticket = 0;
-    simt::Cpu().launch(RenderKernel<SceneView<kdtree::FastIntersection>, Shaded>{
-        view<kdtree::FastIntersection>(scene.data()), frame, pixels.data(), &ticket});
-    return pixels;
+    return film_of(RenderKernel<SceneView<kdtree::FastIntersection>, Shaded>{
+        view<kdtree::FastIntersection>(scene.data()), frame_of(job, 1, rays), {}, {}});
   };
   const std::vector<Pixel> open = film(0), occluded = film(64);
   double sum = 0, darker = 0;
@@ -237,11 +226,7 @@ TEST(Renderer, SeedsChangeNoiseOnly) {
 
 TEST(Renderer, EmptySceneIsBackground) {
   for (const Mode mode : {Mode::shaded, Mode::path, Mode::normals, Mode::heatmap}) {
-    RenderJob job;
-    job.mode = mode;
-    job.width = 32;
-    job.height = 18;
-    job.spp = 2;
+    const RenderJob job{.mode = mode, .width = 32, .height = 18, .spp = 2};
     EXPECT_EQ(render(job, test_device(), Tree{}, MeshView{}).pixels.size(), 32u * 18);
   }
 }
@@ -249,10 +234,7 @@ TEST(Renderer, EmptySceneIsBackground) {
 TEST(Renderer, RefusesWhatMakesNoPicture) {
   for (const auto& [width, height, spp] :
        {std::array{0u, 9u, 1u}, {16u, 0u, 1u}, {16u, max_side + 1, 1u}, {16u, 9u, 0u}}) {
-    RenderJob job;
-    job.width = width;
-    job.height = height;
-    job.spp = spp;
+    const RenderJob job{.width = width, .height = height, .spp = spp};
     tests::expect_error(Exit::usage, {}, [&] { render(job, test_device(), Tree{}, MeshView{}); });
   }
 }
@@ -286,8 +268,7 @@ TEST(Renderer, ReportsProgress) {
 TEST(Renderer, ASmallModelOnALargePlainKeepsItsShadows) {
   const auto block_on_plain = [](float size) {
     Soup soup = closed_surface(2, 0, {0, 1, 0});
-    soup.add({-size, 0, -size}, {size, 0, size}, {size, 0, -size});
-    soup.add({-size, 0, -size}, {-size, 0, size}, {size, 0, size});
+    add_quad(soup, {-size, 0, -size}, {-size, 0, size}, {size, 0, size}, {size, 0, -size});
     return soup;
   };
   for (const Mode mode : {Mode::ao, Mode::shaded}) {

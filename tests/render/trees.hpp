@@ -15,6 +15,7 @@
 
 #include "kdtree/traverse/traverse.hpp"
 #include "kdtree/tree.hpp"
+#include "render/scene.hpp"
 #include "simt/device.hpp"
 #include "tests/kdtree/soup.hpp"
 
@@ -125,6 +126,17 @@ class MedianBuilder {
   unsigned leaf_size_;
   Tree& tree_;
 };
+
+// With MedianBuilder's tree, on test_device(). The mesh must outlive it.
+inline Scene scene_of(const Soup& soup, bool watertight = false, const Appearance* look = nullptr) {
+  return {test_device(), MedianBuilder::build(soup.view()), soup.view(), watertight, look};
+}
+
+// A quadrilateral of two triangles.
+inline void add_quad(Soup& soup, Vec3 a, Vec3 b, Vec3 c, Vec3 d) {
+  soup.add(a, b, c);
+  soup.add(a, c, d);
+}
 
 // A closed surface with faces that point outwards: a cube of n x n quads per side, blended with a
 // sphere by `round` (0 the cube, 1 the sphere).

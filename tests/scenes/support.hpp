@@ -32,6 +32,17 @@ std::string raw(T value, bool big = false) {
   return big ? std::string(bytes.rbegin(), bytes.rend()) : bytes;
 }
 
+// `text` with `to` instead of the first `from`, which it must contain.
+inline std::string replaced(std::string text, std::string_view from, std::string_view to) {
+  return text.replace(text.find(from), from.size(), to);
+}
+
+inline std::string with_line_ends(const std::string& text, const std::string& end) {
+  std::string changed;
+  for (const char c : text) changed += c == '\n' ? end : std::string(1, c);
+  return changed;
+}
+
 // FNV-1a of the bytes of the vertices, then of the indices.
 inline std::uint64_t digest_of(const Mesh& mesh) {
   const auto text_of = [](const auto& items) {

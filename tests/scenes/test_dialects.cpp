@@ -12,10 +12,7 @@
 namespace heapwood::scenes {
 namespace {
 
-using testing::bytes_of;
-using testing::expect_error;
-using testing::Folder;
-using testing::GltfBuilder;
+using namespace testing;
 
 bool has_note(const Mesh& mesh, std::string_view part) {
   return std::ranges::any_of(mesh.notes,
@@ -157,7 +154,6 @@ TEST(Dialects, RequiredExtensionsAreReadNotedOrRefused) {
 // 1 x 2 texels of 24 bits: the upper one red, the lower one blue.
 TEST(Dialects, BmpRowsMayStartAtTheTop) {
   for (const int height : {-2, 2}) {
-    using testing::raw;
     std::string file = "BM" + raw(62) + raw(0) + raw(54) + raw(40) + raw(1) + raw(height) +
                        raw(std::int16_t{1}) + raw(std::int16_t{24}) + std::string(24, '\0');
     const std::string red{'\0', '\0', '\xff', '\0'}, blue{'\xff', '\0', '\0', '\0'};

@@ -16,20 +16,20 @@
 namespace heapwood::scenes {
 namespace {
 
-using testing::bytes_of;
-using testing::expect_error;
-using testing::Folder;
-using testing::GltfBuilder;
-using testing::no_positions;
-using testing::one_triangle;
+using namespace testing;
 
 Mesh parse_file(const std::string& file, Content content = Content::geometry) {
   return parse_gltf(bytes_of(file), "file", content);
 }
 
+// One mesh with only positions, and one node with it.
+const std::string one_mesh = R"("meshes":[{"primitives":[{"attributes":{"POSITION":0}}]}],)",
+                  one_node = R"("nodes":[{"mesh":0}])",
+                  positions = R"("attributes":{"POSITION":0})";
+
 // A file of one mesh with this primitive, in one node.
 std::string primitive(const GltfBuilder& builder, const std::string& members) {
-  return builder.file("\"meshes\":[{\"primitives\":[{" + members + "}]}],\"nodes\":[{\"mesh\":0}]");
+  return builder.file("\"meshes\":[{\"primitives\":[{" + members + "}]}]," + one_node);
 }
 
 TEST(Gltf, ReadsIndicesOfEveryType) {
@@ -37,7 +37,7 @@ TEST(Gltf, ReadsIndicesOfEveryType) {
     GltfBuilder b;
     using T = decltype(zero);
     b.add(std::vector<T>{2, 1, 0}, component, "SCALAR", 1);
-    return parse_file(primitive(b, "\"attributes\":{\"POSITION\":0},\"indices\":1")).triangles;
+    return parse_file(primitive(b, positions + ",\"indices\":1")).triangles;
   };
   const std::vector<Triangle> expected{{{2, 1, 0}}};
   EXPECT_EQ(with(std::uint8_t{}, 5121), expected);
@@ -49,9 +49,7 @@ TEST(Gltf, ReadsIndicesOfEveryType) {
 TEST(Gltf, ReadsEveryModeOfTriangles) {
   const auto with = [](int mode) {
     GltfBuilder b({0, 0, 0, 1, 0, 0, 0, 1, 0, 1, 1, 0, 0, 2, 0, 1, 2, 0});
-    return parse_file(
-               primitive(b, "\"attributes\":{\"POSITION\":0},\"mode\":" + std::to_string(mode)))
-        .triangles;
+    return parse_file(primitive(b, positions + ",\"mode\":" + std::to_string(mode))).triangles;
   };
   EXPECT_EQ(with(4), (std::vector<Triangle>{{{0, 1, 2}}, {{3, 4, 5}}}));
   EXPECT_EQ(with(5), (std::vector<Triangle>{{{0, 1, 2}}, {{2, 1, 3}}, {{2, 3, 4}}, {{4, 3, 5}}}));
@@ -106,16 +104,16 @@ TEST(Gltf, HiddenNodesAreLeftOut) {
 TEST(Gltf, ReadsSparseAccessors) {
   for (const bool has_view : {true, false}) {
     GltfBuilder b(no_positions);
-    const int base = b.add_view(testing::bytes_of_values(one_triangle));
-    const int indices = b.add_view(testing::bytes_of_values(std::vector<std::uint16_t>{1, 2}));
-    const int values = b.add_view(testing::bytes_of_values(std::vector<float>{7, 8, 9, 0, 5, 0}));
+    const int base = b.add_view(bytes_of_values(one_triangle));
+    const int indices = b.add_view(bytes_of_values(std::vector<std::uint16_t>{1, 2}));
+    const int values = b.add_view(bytes_of_values(std::vector<float>{7, 8, 9, 0, 5, 0}));
     b.add_accessor("{" + (has_view ? "\"bufferView\":" + std::to_string(base) + "," : "") +
                    "\"componentType\":5126,\"count\":3,\"type\":\"VEC3\",\"sparse\":{\"count\":2,"
                    "\"indices\":{\"bufferView\":" +
                    std::to_string(indices) +
                    ",\"componentType\":5123},\"values\":{\"bufferView\":" + std::to_string(values) +
                    "}}}");
-    const Mesh mesh = parse_file(primitive(b, "\"attributes\":{\"POSITION\":0}"));
+    const Mesh mesh = parse_file(primitive(b, positions));
     EXPECT_EQ(mesh.vertices, (std::vector<Vec3>{{0, 0, 0}, {7, 8, 9}, {0, 5, 0}}));
   }
 }
@@ -123,18 +121,16 @@ TEST(Gltf, ReadsSparseAccessors) {
 TEST(Gltf, ReadsNormalizedPositionsWithAStride) {
   GltfBuilder b(no_positions);
   // Three components of 16 bits each, padded to 8 bytes.
-  const int view = b.add_view(testing::bytes_of_values(
-      std::vector<std::int16_t>{0, 0, 0, 99, 32767, 0, 0, 99, 0, -32767, 0, 99}));
-  std::string json = b.json(
-      "\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":0}}]}],\"nodes\":[{\"mesh\":0}],"
-      "\"extensionsRequired\":[\"KHR_mesh_quantization\"]");
+  const std::string binary =
+      bytes_of_values(std::vector<std::int16_t>{0, 0, 0, 99, 32767, 0, 0, 99, 0, -32767, 0, 99});
+  const int view = b.add_view(binary);
+  std::string json =
+      b.json(one_mesh + one_node + R"(,"extensionsRequired":["KHR_mesh_quantization"])");
   json.replace(json.rfind("\"byteLength\":24}]"), 17, "\"byteLength\":24,\"byteStride\":8}]");
   json.replace(json.find("\"accessors\":[]"), 14,
                "\"accessors\":[{\"bufferView\":" + std::to_string(view) +
                    ",\"componentType\":5122,\"normalized\":true,\"count\":3,\"type\":\"VEC3\"}]");
-  const std::string binary = testing::bytes_of_values(
-      std::vector<std::int16_t>{0, 0, 0, 99, 32767, 0, 0, 99, 0, -32767, 0, 99});
-  const Mesh mesh = parse_file(testing::glb(json, binary));
+  const Mesh mesh = parse_file(glb(json, binary));
   EXPECT_EQ(mesh.vertices, (std::vector<Vec3>{{0, 0, 0}, {1, 0, 0}, {0, -1, 0}}));
 }
 
@@ -143,7 +139,7 @@ TEST(Gltf, ReadsMaterialsAndTextures) {
   b.floats({0, 0, 1, 0, 0, 1}, "VEC2", 2);
   b.add(std::vector<std::uint8_t>{255, 0, 0, 255, 0, 255, 0, 255, 0, 0, 255, 128}, 5121, "VEC4", 4,
         ",\"normalized\":true");
-  const int picture = b.add_view(testing::tga(2, 1, {0xff0000ff, 0x40ff00ff}));
+  const int picture = b.add_view(tga(2, 1, {0xff0000ff, 0x40ff00ff}));
   const Mesh mesh =
       parse_file(b.file(R"("images":[{"bufferView":)" + std::to_string(picture) +
                         R"(}],"samplers":[{"wrapS":33071,"wrapT":33648,"magFilter":9728}],
@@ -180,13 +176,13 @@ TEST(Gltf, ReadsMaterialsAndTextures) {
   EXPECT_EQ(look.vertex_colours[3], 0xffffffffu);
   ASSERT_EQ(mesh.notes.size(), 1u);
   EXPECT_NE(mesh.notes[0].find("maps are ignored"), std::string::npos);
-  EXPECT_TRUE(parse_file(primitive(b, "\"attributes\":{\"POSITION\":0}")).appearance.empty());
+  EXPECT_TRUE(parse_file(primitive(b, positions)).appearance.empty());
 }
 
 TEST(Gltf, OnePictureWithTwoSamplersIsTwoTextures) {
   GltfBuilder b;
   b.floats({0, 0, 1, 0, 0, 1}, "VEC2", 2);
-  const int picture = b.add_view(testing::tga(1, 1, {0xff0000ff}));
+  const int picture = b.add_view(tga(1, 1, {0xff0000ff}));
   const Mesh mesh = parse_file(b.file(R"("images":[{"bufferView":)" + std::to_string(picture) +
                                       R"(}],"samplers":[{"wrapS":33071},{"magFilter":9728}],
       "textures":[{"source":0,"sampler":0},{"source":0,"sampler":1}],"materials":[
@@ -204,11 +200,10 @@ TEST(Gltf, OnePictureWithTwoSamplersIsTwoTextures) {
   EXPECT_TRUE(look.textures[look.materials[1].texture].nearest);
 }
 
-// Every node has every primitive of its mesh, which is more than a file's size for each list.
 TEST(Gltf, OtherTextureCoordinatesOfEmissionAreANote) {
   GltfBuilder b;
   b.floats({0, 0, 1, 0, 0, 1}, "VEC2", 2);
-  const std::string picture = std::to_string(b.add_view(testing::tga(1, 1, {0xff0000ff})));
+  const std::string picture = std::to_string(b.add_view(tga(1, 1, {0xff0000ff})));
   const auto notes = [&](const std::string& factor, const std::string& emission) {
     const std::string material =
         "{\"pbrMetallicRoughness\":{\"baseColorTexture\":{\"index\":0}},\"emissiveFactor\":" +
@@ -261,6 +256,7 @@ TEST(Gltf, IgnoredCamerasAndInstancesAreNotes) {
   expect_note(many + many, "EXT_mesh_gpu_instancing is ignored: each node shows one instance");
 }
 
+// Every node has every primitive of its mesh, which is more than a file's size for each list.
 TEST(Gltf, ManyInstancesWithoutVerticesTakeLittleMemory) {
   constexpr int count = 6000;
   GltfBuilder b(no_positions);
@@ -295,8 +291,8 @@ TEST(Gltf, ReadsFilesOfItsFolder) {
       "nodes":[{"mesh":0}]})";
   folder.write("a.gltf", text);
   expect_error(Exit::scene, {"a.gltf", "buffers[0]", "a b.bin"}, [&] { load(folder / "a.gltf"); });
-  folder.write("a b.bin", testing::bytes_of_values(one_triangle));
-  folder.write("ok.tga", testing::tga(1, 1, {0xff102030}));
+  folder.write("a b.bin", bytes_of_values(one_triangle));
+  folder.write("ok.tga", tga(1, 1, {0xff102030}));
   const Mesh mesh = load(folder / "a.gltf", Content::materials);
   ASSERT_EQ(mesh.notes.size(), 1u);
   EXPECT_NE(mesh.notes[0].find("2 textures are missing, first none.png: "), std::string::npos)
@@ -307,22 +303,22 @@ TEST(Gltf, ReadsFilesOfItsFolder) {
   // The digest is that of the geometry's files: another buffer is another scene.
   const std::string before = digest(folder / "a.gltf");
   EXPECT_EQ(before.size(), 16u);
-  folder.write("ok.tga", testing::tga(1, 1, {0xff302010}));
+  folder.write("ok.tga", tga(1, 1, {0xff302010}));
   EXPECT_EQ(digest(folder / "a.gltf"), before);
-  folder.write("a b.bin", testing::bytes_of_values(std::vector<float>(9, 1)));
+  folder.write("a b.bin", bytes_of_values(std::vector<float>(9, 1)));
   EXPECT_NE(digest(folder / "a.gltf"), before);
   // A binary file may have other buffers, too.
-  folder.write("a.glb", testing::glb(text, ""));
+  folder.write("a.glb", glb(text, ""));
   const std::string binary = digest(folder / "a.glb");
   EXPECT_EQ(binary.size(), 16u);
-  folder.write("a b.bin", testing::bytes_of_values(std::vector<float>(9, 2)));
+  folder.write("a b.bin", bytes_of_values(std::vector<float>(9, 2)));
   EXPECT_NE(digest(folder / "a.glb"), binary);
 }
 
 TEST(Gltf, ReadsNothingOutsideOfItsDirectory) {
   const Folder folder;
   std::filesystem::create_directory(folder / "scene");
-  folder.write("secret.bin", testing::bytes_of_values(one_triangle));
+  folder.write("secret.bin", bytes_of_values(one_triangle));
   std::filesystem::create_symlink(folder / "secret.bin", folder / "scene/link.bin");
   const auto with = [&](const std::string& uri) {
     const std::string path = folder.write(
@@ -338,7 +334,7 @@ TEST(Gltf, ReadsNothingOutsideOfItsDirectory) {
         std::string("file:///etc"), std::string("..\\\\secret.bin"), std::string("%00")}) {
     expect_error(Exit::scene, {"buffers[0]"}, [&] { with(uri); });
   }
-  folder.write("scene/near.bin", testing::bytes_of_values(one_triangle));
+  folder.write("scene/near.bin", bytes_of_values(one_triangle));
   EXPECT_EQ(with("./near.bin").triangles.size(), 1u);
   EXPECT_EQ(with("../scene/near.bin").triangles.size(), 1u);
 }
@@ -358,28 +354,28 @@ TEST(Gltf, RefusesDamagedFiles) {
   const auto fails = [&](std::initializer_list<std::string_view> parts, const std::string& rest) {
     expect_error(Exit::scene, parts, [&] { parse_file(b.file(rest)); });
   };
-  const std::string mesh = "\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":0}}]}],";
   fails({"no triangle"}, "\"nodes\":[]");
-  fails({"nodes[0]", "`mesh` is 4, but there are 1"}, mesh + "\"nodes\":[{\"mesh\":4}]");
+  fails({"nodes[0]", "`mesh` is 4, but there are 1"}, one_mesh + "\"nodes\":[{\"mesh\":4}]");
   for (const std::string number : {"-1", "0.5", "1e17"}) {
     fails({"nodes[0]", "`mesh` is not an integer from 0 to 2^53"},
-          mesh + "\"nodes\":[{\"mesh\":" + number + "}]");
+          one_mesh + "\"nodes\":[{\"mesh\":" + number + "}]");
   }
   fails({"nodes[0]", "its own ancestor"},
-        mesh + "\"nodes\":[{\"mesh\":0,\"children\":[1]},{\"children\":[0]}]");
-  fails({"nodes[1]", "own ancestor"}, mesh + "\"nodes\":[{\"mesh\":0},{\"children\":[1]}]");
+        one_mesh + "\"nodes\":[{\"mesh\":0,\"children\":[1]},{\"children\":[0]}]");
+  fails({"nodes[1]", "own ancestor"}, one_mesh + "\"nodes\":[{\"mesh\":0},{\"children\":[1]}]");
   fails({"nodes[2]", "child of two"},
-        mesh + "\"nodes\":[{\"children\":[2]},{\"children\":[2]},{\"mesh\":0}]");
+        one_mesh + "\"nodes\":[{\"children\":[2]},{\"children\":[2]},{\"mesh\":0}]");
   fails({"accessors[1]", "index is 9"},
         "\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":0},\"indices\":1}]}],"
         "\"nodes\":[{\"mesh\":0}]");
   fails({"KHR_draco_mesh_compression", "not supported"},
-        mesh + "\"nodes\":[{\"mesh\":0}],\"extensionsRequired\":[\"KHR_draco_mesh_compression\"]");
-  fails({"translation", "3 numbers"}, mesh + "\"nodes\":[{\"translation\":[1]}]");
-  fails({"nodes[0]", "object is expected"}, mesh + "\"nodes\":[1]");
-  fails({"`scale` is larger than 1e30"}, mesh + "\"nodes\":[{\"scale\":[1e38,1,1]}]");
+        one_mesh +
+            "\"nodes\":[{\"mesh\":0}],\"extensionsRequired\":[\"KHR_draco_mesh_compression\"]");
+  fails({"translation", "3 numbers"}, one_mesh + "\"nodes\":[{\"translation\":[1]}]");
+  fails({"nodes[0]", "object is expected"}, one_mesh + "\"nodes\":[1]");
+  fails({"`scale` is larger than 1e30"}, one_mesh + "\"nodes\":[{\"scale\":[1e38,1,1]}]");
   fails({"out of range"},
-        mesh +
+        one_mesh +
             "\"nodes\":[{\"mesh\":0,\"scale\":[1e30,1e30,1e30],\"translation\":[9e29,0,0],"
             "\"matrix\":[1e30,0,0,0,0,1e30,0,0,0,0,1e30,0,1,1,1,1],\"children\":[1]},"
             "{\"mesh\":0,\"scale\":[1e30,1,1]}]");
@@ -390,7 +386,7 @@ TEST(Gltf, RefusesDamagedFiles) {
     parse_file("{\"asset\":{\"version\":\"2.0\"},\"extras\":" + std::string(200'000, '[') +
                std::string(200'000, ']') + "}");
   });
-  std::string file = b.file(mesh + "\"nodes\":[{\"mesh\":0}]");
+  std::string file = b.file(one_mesh + one_node);
   EXPECT_NO_THROW(parse_file(file));
   expect_error(Exit::scene, {"claims"}, [&] { parse_file(file.substr(0, file.size() - 4)); });
   file[4] = 1;
@@ -399,7 +395,7 @@ TEST(Gltf, RefusesDamagedFiles) {
 
 TEST(Gltf, BytesAfterTheClaimedLengthAreIgnored) {
   GltfBuilder b;
-  const std::string file = primitive(b, "\"attributes\":{\"POSITION\":0}");
+  const std::string file = primitive(b, positions);
   EXPECT_EQ(parse_file(file + std::string(20, 'x')).triangles.size(), 1u);
   std::string shorter = file;
   shorter[8] = 4;  // a chunk shorter than its header
@@ -427,28 +423,28 @@ TEST(Gltf, ManyNodesAreReadInLinearTime) {
 TEST(Gltf, RefusesGiantCounts) {
   const auto with = [](const std::string& accessor, const std::string& nodes) {
     GltfBuilder b(no_positions);
-    const int view = b.add_view(testing::bytes_of_values(one_triangle));
+    const int view = b.add_view(bytes_of_values(one_triangle));
     std::string json = accessor;
     if (const std::size_t at = json.find("VIEW"); at != json.npos)
       json.replace(at, 4, std::to_string(view));
     b.add_accessor(json);
-    return parse_file(
-        b.file("\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":0}}]}]," + nodes));
+    return parse_file(b.file(one_mesh + nodes));
   };
-  const std::string one = "\"nodes\":[{\"mesh\":0}]";
   for (const std::string count : {"4", "4000000000", "9007199254740992"}) {
     expect_error(Exit::scene, {"do not fit"}, [&] {
-      with(R"({"bufferView":VIEW,"componentType":5126,"type":"VEC3","count":)" + count + "}", one);
+      with(R"({"bufferView":VIEW,"componentType":5126,"type":"VEC3","count":)" + count + "}",
+           one_node);
     });
   }
   for (const std::string count : {"4000000000", "9007199254740992"}) {
     expect_error(Exit::scene, {"claim more than"}, [&] {
-      with(R"({"componentType":5126,"type":"VEC3","count":)" + count + "}", one);
+      with(R"({"componentType":5126,"type":"VEC3","count":)" + count + "}", one_node);
     });
   }
   for (const std::string count : {"-1", "1.5", "1e300", "\"3\"", "null"}) {
     expect_error(Exit::scene, {"accessors[0]", "`count`"}, [&] {
-      with(R"({"bufferView":VIEW,"componentType":5126,"type":"VEC3","count":)" + count + "}", one);
+      with(R"({"bufferView":VIEW,"componentType":5126,"type":"VEC3","count":)" + count + "}",
+           one_node);
     });
   }
   // 301 nodes of 120,000 triangles and 360,000 vertices each.

@@ -6,10 +6,7 @@
 namespace heapwood::scenes {
 namespace {
 
-using testing::bytes_of;
-using testing::expect_error;
-using testing::GltfBuilder;
-using testing::one_triangle;
+using namespace testing;
 
 GltfAnimation animation_of(const std::string& file, Content content = Content::geometry) {
   return GltfAnimation(bytes_of(file), "file", content);

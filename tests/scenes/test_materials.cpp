@@ -11,8 +11,7 @@
 namespace heapwood::scenes {
 namespace {
 
-using testing::Folder;
-using testing::tga;
+using namespace testing;
 
 constexpr const char* square =
     "mtllib a.mtl\nv 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt +1 1\nvt 0 1\n";
@@ -39,7 +38,7 @@ TEST(Materials, AreReadFromObjFiles) {
   EXPECT_EQ(mesh.notes.size(), 1u);  // the texture is found nowhere
   const Mesh plain = load(folder / "a.obj");
   EXPECT_TRUE(plain.appearance.empty());
-  testing::expect_same(mesh, plain);
+  expect_same(mesh, plain);
 }
 
 TEST(Materials, TexturesAreReadFromObjFiles) {
@@ -111,28 +110,26 @@ TEST(Materials, ARepeatedLibraryIsReadOnce) {
   EXPECT_EQ(mesh.notes.size(), 1u);
 }
 
+// The mesh of a square with this MTL file.
+Mesh with_library(const Folder& folder, const std::string& library) {
+  folder.write("a.mtl", library);
+  return load(folder.write("a.obj", std::string(square) + "usemtl a\nf 1/1 2/2 3/3\n"),
+              Content::materials);
+}
+
 // One picture in materials that clamp and that repeat.
 TEST(Materials, OnePictureWithTwoSamplersIsTwoTextures) {
   const Folder folder;
   folder.write("red.tga", tga(1, 1, {0xff0000ff}));
-  folder.write("a.mtl",
-               "newmtl a\nmap_Kd red.tga\nnewmtl b\nmap_Kd -clamp on red.tga\n"
-               "newmtl c\nmap_Kd red.tga\n");
-  const Mesh mesh = load(folder.write("a.obj", std::string(square) + "usemtl a\nf 1/1 2/2 3/3\n"),
-                         Content::materials);
+  const Mesh mesh = with_library(folder,
+                                 "newmtl a\nmap_Kd red.tga\nnewmtl b\nmap_Kd -clamp on red.tga\n"
+                                 "newmtl c\nmap_Kd red.tga\n");
   const Appearance& look = mesh.appearance;
   ASSERT_EQ(look.textures.size(), 2u);
   ASSERT_EQ(look.materials.size(), 4u);
   EXPECT_EQ(look.textures[look.materials[1].texture].wrap_u, Wrap::repeat);
   EXPECT_EQ(look.textures[look.materials[2].texture].wrap_u, Wrap::clamp);
   EXPECT_EQ(look.materials[3].texture, look.materials[1].texture);
-}
-
-// The mesh of a square with this MTL file.
-Mesh with_library(const Folder& folder, const std::string& library) {
-  folder.write("a.mtl", library);
-  return load(folder.write("a.obj", std::string(square) + "usemtl a\nf 1/1 2/2 3/3\n"),
-              Content::materials);
 }
 
 TEST(Materials, OpacityKeepsTheLargerSize) {
@@ -230,7 +227,7 @@ TEST(Materials, ColoursAreReadFromPlyFiles) {
         " blue\nelement face 1\nproperty list uchar int vertex_indices\n"
         "end_header\n" +
         rows + "3 0 1 2\n";
-    return parse_ply(testing::bytes_of(text), "file", content);
+    return parse_ply(bytes_of(text), "file", content);
   };
   const Mesh mesh =
       parse("uchar", "0 255 0 128 0 0\n1 0 0 0 0 7\n0 1 1 2 0 3\n", Content::materials);
@@ -240,7 +237,7 @@ TEST(Materials, ColoursAreReadFromPlyFiles) {
   const Mesh plain =
       parse("uchar", "0 255 0 128 0 0\n1 0 0 0 0 7\n0 1 1 2 0 3\n", Content::geometry);
   EXPECT_TRUE(plain.appearance.empty());
-  testing::expect_same(mesh, plain);
+  expect_same(mesh, plain);
   EXPECT_EQ(parse("float", "0 1 0 .5 0 0\n1 -1 0 2 0 nan\n0 0 1 0 0 0\n", Content::materials)
                 .appearance.vertex_colours,
             (std::vector<std::uint32_t>{0xff0080ff, 0xff00ff00, 0xff000000}));
@@ -260,38 +257,36 @@ TEST(Materials, StayWithTheirTriangles) {
   EXPECT_EQ(mesh.appearance.uv_triangles, (std::vector<Triangle>{{{1, 1, 1}}, {{3, 3, 3}}}));
   check(mesh, "test");
   mesh.appearance.triangle_materials[1] = 4;
-  testing::expect_error(Exit::scene, {"test: an index of materials", "is out of range"},
-                        [&] { check(mesh, "test"); });
+  expect_error(Exit::scene, {"test: an index of materials", "is out of range"},
+               [&] { check(mesh, "test"); });
   mesh.appearance.triangle_materials.pop_back();
-  testing::expect_error(Exit::scene,
-                        {"test: the number of materials", "is not that of the triangles"},
-                        [&] { check(mesh, "test"); });
+  expect_error(Exit::scene, {"test: the number of materials", "is not that of the triangles"},
+               [&] { check(mesh, "test"); });
 }
 
 TEST(PictureFile, ClaimsAreLimited) {
   Texture texture;
   std::string reason;
   std::string file = tga(2, 1, {1, 2});
-  EXPECT_TRUE(decode_picture(testing::bytes_of(file), texture, reason));
+  EXPECT_TRUE(decode_picture(bytes_of(file), texture, reason));
   EXPECT_EQ(texture.texels, (std::vector<std::uint32_t>{1, 2}));
   file[13] = file[15] = 0x30;  // makes the size 12,290 x 12,289
-  EXPECT_FALSE(decode_picture(testing::bytes_of(file), texture, reason));
+  EXPECT_FALSE(decode_picture(bytes_of(file), texture, reason));
   EXPECT_NE(reason.find("12290x12289 pixels"), std::string::npos) << reason;
   EXPECT_FALSE(decode_picture({}, texture, reason));
-  EXPECT_FALSE(decode_picture(testing::bytes_of("GIF89a"), texture, reason));
+  EXPECT_FALSE(decode_picture(bytes_of("GIF89a"), texture, reason));
 }
 
 // Truncated and damaged pixel data of picture files.
 
-using testing::raw;
 using namespace std::string_literals;
 
 bool decodes(const std::string& file, std::string* reason = nullptr) {
   Texture texture;
   RadianceMap map;
   std::string first, second;
-  const bool as_texture = decode_picture(testing::bytes_of(file), texture, first);
-  EXPECT_EQ(decode_radiance(testing::bytes_of(file), map, second), as_texture);
+  const bool as_texture = decode_picture(bytes_of(file), texture, first);
+  EXPECT_EQ(decode_radiance(bytes_of(file), map, second), as_texture);
   EXPECT_EQ(first, second);
   if (reason != nullptr) *reason = first;
   return as_texture;
@@ -334,13 +329,13 @@ TEST(PictureData, RunsOfRadianceFilesFitTheWidth) {
 }
 
 TEST(PictureData, TruncatedTgaFilesAreRefused) {
-  expect_decodes_only_whole(testing::tga(2, 2, {1, 2, 3, 4}));
+  expect_decodes_only_whole(tga(2, 2, {1, 2, 3, 4}));
 
-  std::string runs = testing::tga(3, 2, {});
+  std::string runs = tga(3, 2, {});
   runs[2] = 10;
   expect_decodes_only_whole(runs + "\x82"s + "abcd"s + "\x02"s + "abcdabcdabcd"s);
 
-  std::string palette = testing::tga(2, 2, {});
+  std::string palette = tga(2, 2, {});
   palette[0] = 3;  // length of the text
   palette[1] = palette[2] = 1;
   palette[5] = 2;   // number of palette entries

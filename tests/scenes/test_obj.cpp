@@ -42,10 +42,8 @@ TEST(Obj, ReadsATriangleHoweverItIsWritten) {
        {"f 1/1 2/1 3/1", "f 1//1 2//1 3//1", "f 1/1/1 2/1/1 3/1/1", "f -3/-1/-1 -2/-1/-1 -1/-1/-1",
         "\tf\t1/9/9   2/9/9\t3/9/9  ", "f +1 +2 +3", "f 1 2 3 # a comment", "fo 1 2 3"})
     texts.push_back(more + corners);
-  for (const std::string end : {"\n", "\r\n", "\r", "\n\n", " \t\n"}) {
-    texts.emplace_back();
-    for (const char c : three + face) texts.back() += c == '\n' ? end : std::string(1, c);
-  }
+  for (const std::string end : {"\n", "\r\n", "\r", "\n\n", " \t\n"})
+    texts.push_back(testing::with_line_ends(three + face, end));
   for (const std::string& text : texts) {
     EXPECT_EQ(parse_text(text).vertices.size(), 3u) << text;
     EXPECT_EQ(parse_text(text).triangles, (std::vector<Triangle>{{{0, 1, 2}}})) << text;

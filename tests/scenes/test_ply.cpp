@@ -10,10 +10,7 @@
 namespace heapwood::scenes {
 namespace {
 
-using testing::bytes_of;
-using testing::expect_error;
-using testing::expect_same;
-using testing::raw;
+using namespace testing;
 
 Mesh parse_bytes(const std::string& text) { return parse_ply(bytes_of(text), "dir/foo.ply"); }
 
@@ -26,11 +23,18 @@ std::string header(const std::string& format, const std::string& rest) {
   return "ply\nformat " + format + " 1.0\n" + rest + "end_header\n";
 }
 
+std::string ascii(const std::string& elements) { return header("ascii", elements); }
+std::string binary(bool big, const std::string& elements) {
+  return header(big ? "binary_big_endian" : "binary_little_endian", elements);
+}
+
 const std::string xyz = "property float x\nproperty float y\nproperty float z\n";
-const std::string plain =
-    "element vertex 4\n" + xyz + "element face 2\nproperty list uchar int vertex_indices\n";
-const std::string square_text =
-    header("ascii", plain) + "0 0 0\n1 0 0\n1 1 0\n0 1 0\n3 0 1 2\n3 0 2 3\n";
+std::string vertices(const std::string& count) { return "element vertex " + count + "\n" + xyz; }
+std::string faces(const std::string& count) {
+  return "element face " + count + "\nproperty list uchar int vertex_indices\n";
+}
+const std::string plain = vertices("4") + faces("2");
+const std::string square_text = ascii(plain) + "0 0 0\n1 0 0\n1 1 0\n0 1 0\n3 0 1 2\n3 0 2 3\n";
 
 Mesh square_mesh() {
   Mesh mesh;
@@ -40,7 +44,7 @@ Mesh square_mesh() {
 }
 
 std::string square_binary(bool big) {
-  std::string data = header(big ? "binary_big_endian" : "binary_little_endian", plain);
+  std::string data = binary(big, plain);
   for (const Vec3& p : square_mesh().vertices) {
     for (unsigned axis = 0; axis < 3; ++axis) data += raw(p[axis], big);
   }
@@ -59,10 +63,8 @@ TEST(Ply, ReadsAsciiAndBothEndians) {
 }
 
 TEST(Ply, LineEndsCommentsAndWhiteSpaceAreFree) {
-  std::string text;
-  for (const char c : square_text) text += c == '\n' ? "\r\n" : std::string(1, c);
-  expect_same(parse_bytes(text), square_mesh());
-  text = square_text;
+  expect_same(parse_bytes(with_line_ends(square_text, "\r\n")), square_mesh());
+  std::string text = square_text;
   text.insert(text.find("element"), "comment element vertex 9\nobj_info none\n\n");
   text.insert(text.find("3 0 1"), "\n\n\t ");
   expect_same(parse_bytes(text), square_mesh());
@@ -72,26 +74,22 @@ TEST(Ply, LineEndsCommentsAndWhiteSpaceAreFree) {
 
 TEST(Ply, AcceptsTheNumbersThatPeopleWrite) {
   const std::string text =
-      header("ascii",
-             "element vertex 3\n" + xyz + "element face 1\nproperty list int uint vertex_index\n") +
+      ascii(vertices("3") + "element face 1\nproperty list int uint vertex_index\n") +
       "+1 -.5 5.\n1e-3 1E2 1e-400\n0x 0 0\n3 0 1 2\n";
   refuses_bytes(text, {"line 12: `0x` in vertex 2 is not a number"});
-  std::string good = text;
-  good.replace(good.find("0x"), 2, "+-1");
-  refuses_bytes(good, {"line 12: `+-1` in vertex 2 is not a number"});
-  good.replace(good.find("+-1"), 3, "-0");
-  EXPECT_EQ(parse_bytes(good).vertices[0], (Vec3{1, -0.5f, 5}));
-  EXPECT_EQ(parse_bytes(good).vertices[1], (Vec3{1e-3f, 100, 0}));
+  refuses_bytes(replaced(text, "0x", "+-1"), {"line 12: `+-1` in vertex 2 is not a number"});
+  const Mesh mesh = parse_bytes(replaced(text, "0x", "-0"));
+  EXPECT_EQ(mesh.vertices[0], (Vec3{1, -0.5f, 5}));
+  EXPECT_EQ(mesh.vertices[1], (Vec3{1e-3f, 100, 0}));
 }
 
 // Every scalar type as a coordinate, as a list's length and as an index, in both endians.
 template <class T>
 void any_type(const std::string& name, bool big, bool integer) {
   const std::string type = "property " + name;
-  std::string data = header(big ? "binary_big_endian" : "binary_little_endian",
-                            "element vertex 3\n" + type + " z\n" + type + " x\n" + type +
-                                " y\nelement face 1\nproperty list " + (integer ? name : "uchar") +
-                                " " + name + " vertex_indices\n");
+  std::string data = binary(big, "element vertex 3\n" + type + " z\n" + type + " x\n" + type +
+                                     " y\nelement face 1\nproperty list " +
+                                     (integer ? name : "uchar") + " " + name + " vertex_indices\n");
   for (unsigned i = 0; i < 9; ++i) data += raw(static_cast<T>(i * i), big);
   data += integer ? raw(static_cast<T>(3), big) : "\3";
   for (unsigned i = 0; i < 3; ++i) data += raw(static_cast<T>(2 - i), big);
@@ -128,13 +126,13 @@ TEST(Ply, SkipsOtherPropertiesAndElements) {
   Mesh expected;
   expected.vertices = {{1, 2, 3}, {4, 5, 6}, {7, 8, 10}};
   expected.triangles = {{{0, 1, 2}}};
-  const std::string text = header("ascii", elements) +
+  const std::string text = ascii(elements) +
                            "9.5 2 7 8\n1 0\n"
                            "255 1 0 2 0.5 3\n255 4 2 9 9 5 0.5 6\n255 7 1 9 8 0.5 10\n"
                            "6 0 0 1 0 1 1 3 0 1 2 1\n1 2\n";
   expect_same(parse_bytes(text), expected);
   for (const bool big : {false, true}) {
-    std::string data = header(big ? "binary_big_endian" : "binary_little_endian", elements);
+    std::string data = binary(big, elements);
     const auto put = [&](auto... values) { ((data += raw(values, big)), ...); };
     const auto byte = [](int x) { return static_cast<std::uint8_t>(x); };
     put(9.5, byte(2), std::int16_t{7}, std::int16_t{8}, 1.0, byte(0));
@@ -148,30 +146,23 @@ TEST(Ply, SkipsOtherPropertiesAndElements) {
 
 TEST(Ply, FacesMayStandBeforeVertices) {
   expect_same(
-      parse_bytes(
-          header(
-              "ascii",
-              "element face 2\nproperty list uchar int vertex_indices\nelement vertex 4\n" + xyz) +
-          "3 0 1 2 3 0 2 3 0 0 0 1 0 0 1 1 0 0 1 0"),
+      parse_bytes(ascii(faces("2") + vertices("4")) + "3 0 1 2 3 0 2 3 0 0 0 1 0 0 1 1 0 0 1 0"),
       square_mesh());
 }
 
 TEST(Ply, PolygonsBecomeTrianglesAndLinesNothing) {
-  const std::string text =
-      header("ascii", "element vertex 5\n" + xyz +
-                          "element face 4\nproperty list uchar int vertex_indices\n") +
-      "0 0 0 1 0 0 1 1 0 0 1 0 -1 0 0\n5 0 1 2 3 4\n0\n2 0 1\n4 1 2 3 4\n";
+  const std::string text = ascii(vertices("5") + faces("4")) +
+                           "0 0 0 1 0 0 1 1 0 0 1 0 -1 0 0\n5 0 1 2 3 4\n0\n2 0 1\n4 1 2 3 4\n";
   EXPECT_EQ(
       parse_bytes(text).triangles,
       (std::vector<Triangle>{{{0, 1, 2}}, {{0, 2, 3}}, {{0, 3, 4}}, {{1, 2, 3}}, {{1, 3, 4}}}));
 }
 
 TEST(Ply, PolygonsBeforeVerticesStayInTheirOutline) {
-  const std::string faces = "element face 1\nproperty list uchar int vertex_indices\n";
-  const std::string points = "element vertex 8\n" + xyz, corners = "8 0 1 2 3 4 5 6 7\n";
+  const std::string points = vertices("8"), corners = "8 0 1 2 3 4 5 6 7\n";
   const std::string u = "0 0 0 3 0 0 3 3 0 2 3 0 2 1 0 1 1 0 1 3 0 0 3 0\n";
-  for (const std::string& text : {header("ascii", points + faces) + u + corners,
-                                  header("ascii", faces + points) + corners + u}) {
+  for (const std::string& text :
+       {ascii(points + faces("1")) + u + corners, ascii(faces("1") + points) + corners + u}) {
     const Mesh mesh = parse_bytes(text);
     EXPECT_EQ(mesh.triangles.size(), 6u);
     float area = 0;
@@ -185,76 +176,63 @@ TEST(Ply, PolygonsBeforeVerticesStayInTheirOutline) {
 }
 
 TEST(Ply, FileWithoutATriangleIsOneError) {
-  const std::string faces = "\nproperty list uchar int vertex_indices\n",
-                    point = "element vertex 1\n" + xyz;
+  const std::string point = vertices("1");
   for (const std::string& text :
-       {std::string(), header("ascii", "element vertex 0\n" + xyz + "element face 0" + faces),
-        header("ascii", point) + "0 0 0\n", header("ascii", "element face 0" + faces),
-        header("ascii", ""),
-        header("binary_little_endian", point + "element face 0" + faces) + std::string(12, '\0'),
-        header("ascii", point + "element face 2" + faces) + "0 0 0\n2 0 0\n0\n",
-        header("ascii", point + "element tristrips 1" + faces) + "0 0 0\n5 0 0 0 0 0\n"}) {
+       {std::string(), ascii(vertices("0") + faces("0")), ascii(point) + "0 0 0\n",
+        ascii(faces("0")), ascii(""), binary(false, point + faces("0")) + std::string(12, '\0'),
+        ascii(point + faces("2")) + "0 0 0\n2 0 0\n0\n",
+        ascii(point + "element tristrips 1\nproperty list uchar int vertex_indices\n") +
+            "0 0 0\n5 0 0 0 0 0\n"}) {
     refuses_bytes(text, {"dir/foo.ply: it contains no triangle"});
   }
-  refuses_bytes(header("ascii", "element face 1" + faces) + "3 0 0 0\n", {"no element `vertex`"});
+  refuses_bytes(ascii(faces("1")) + "3 0 0 0\n", {"no element `vertex`"});
 }
 
 TEST(Ply, ReadsStripsOfTriangles) {
   const std::string elements =
-      "element vertex 5\n" + xyz + "element tristrips 1\nproperty list int int vertex_index\n";
+      vertices("5") + "element tristrips 1\nproperty list int int vertex_index\n";
   const std::string points = "0 0 0\n1 0 0\n0 1 0\n1 1 0\n0 2 0\n";
   // Two strips of alternating winding; the third only repeats a corner to turn.
-  const std::string text =
-      header("ascii", elements) + points + "14 0 1 2 3 4 -1 2 1 0 -1 0 1 1 2\n";
+  const std::string text = ascii(elements) + points + "14 0 1 2 3 4 -1 2 1 0 -1 0 1 1 2\n";
   EXPECT_EQ(parse_bytes(text).triangles,
             (std::vector<Triangle>{{{0, 1, 2}}, {{2, 1, 3}}, {{2, 3, 4}}, {{2, 1, 0}}}));
   // Together with faces, in the order of the file, with -1 in an unsigned type.
-  std::string both = elements;
-  both.replace(both.find("int int"), 7, "int uint");
-  both += "element face 1\nproperty list uchar int vertex_indices\n";
-  EXPECT_EQ(
-      parse_bytes(header("ascii", both) + points + "7 0 1 2 4294967295 1 2 3\n3 0 2 1\n").triangles,
-      (std::vector<Triangle>{{{0, 1, 2}}, {{1, 2, 3}}, {{0, 2, 1}}}));
-  refuses_bytes(header("ascii", elements) + points + "3 0 1 5\n",
+  const std::string both = replaced(elements, "int int", "int uint") + faces("1");
+  EXPECT_EQ(parse_bytes(ascii(both) + points + "7 0 1 2 4294967295 1 2 3\n3 0 2 1\n").triangles,
+            (std::vector<Triangle>{{{0, 1, 2}}, {{1, 2, 3}}, {{0, 2, 1}}}));
+  refuses_bytes(ascii(elements) + points + "3 0 1 5\n",
                 {"line 15: tristrips 0 refers to vertex 5"});
-  refuses_bytes(header("ascii", elements) + points + "3 0 1 -2\n",
-                {"tristrips 0 refers to vertex -2"});
-  refuses_bytes(header("ascii", elements) + points + "9 0 1 2\n",
-                {"the file ends within tristrips 0"});
+  refuses_bytes(ascii(elements) + points + "3 0 1 -2\n", {"tristrips 0 refers to vertex -2"});
+  refuses_bytes(ascii(elements) + points + "9 0 1 2\n", {"the file ends within tristrips 0"});
 }
 
 TEST(Ply, ReadsLineEndsOfAllSystems) {
   for (const std::string end : {"\n", "\r\n", "\r"}) {
-    std::string text, data, head = square_binary(false);
-    for (const char c : square_text) text += c == '\n' ? end : std::string(1, c);
+    const std::string text = with_line_ends(square_text, end);
     expect_same(parse_bytes(text), square_mesh());
-    text.replace(text.rfind('3'), 1, "9");
-    refuses_bytes(text, {"line 15: face 1 refers to vertex 9"});
+    refuses_bytes(replaced(text, "0 2 3", "0 2 9"), {"line 15: face 1 refers to vertex 9"});
 
     // In binary data the first byte may look like the rest of a line end.
-    const std::string body = head.substr(head.find("end_header\n") + 11);
-    for (const char c : head.substr(0, head.size() - body.size()))
-      data += c == '\n' ? end : std::string(1, c);
-    expect_same(parse_bytes(data + body), square_mesh());
+    const std::string data = square_binary(false),
+                      body = data.substr(data.find("end_header\n") + 11),
+                      head = with_line_ends(data.substr(0, data.size() - body.size()), end);
+    expect_same(parse_bytes(head + body), square_mesh());
     const std::string tens = raw(std::bit_cast<float>(0x0a0a0a0a));
     Mesh expected = square_mesh();
     expected.vertices[0].x = std::bit_cast<float>(0x0a0a0a0a);
-    expect_same(parse_bytes(data + tens + body.substr(4)), expected);
+    expect_same(parse_bytes(head + tens + body.substr(4)), expected);
   }
 }
 
 TEST(Ply, ByteOrderMarksAndBlanksAreSkipped) {
   expect_same(parse_bytes("\xef\xbb\xbf" + square_text), square_mesh());
-  std::string text = square_text;
+  std::string text = replaced(square_text, "format ascii", "\vformat\fascii");
   text.insert(3, " \t");
-  text.replace(text.find("format ascii"), 12, "\vformat\fascii");
-  text.replace(text.find("0 0 0"), 5, "0\v0\f0");
-  expect_same(parse_bytes(text), square_mesh());
+  expect_same(parse_bytes(replaced(text, "0 0 0", "0\v0\f0")), square_mesh());
   refuses_bytes("plywood\n", {"line 1", "the first line must be `ply`"});
 }
 
 TEST(Ply, FarCoordinatesKeepTheirShape) {
-  const std::string faces = "element face 1\nproperty list uchar int vertex_indices\n";
   const Vec3d points[] = {
       {500028.125, 4649776.25, 1}, {500028.25, 4649776.25, 1}, {500028.125, 4649777.0625, 1.5}};
   const auto expect_kept = [&](const Mesh& mesh) {
@@ -265,12 +243,12 @@ TEST(Ply, FarCoordinatesKeepTheirShape) {
   };
   // Text may have more digits than its type holds.
   expect_kept(parse_bytes(
-      header("ascii", "element vertex 3\n" + xyz + faces) +
+      ascii(vertices("3") + faces("1")) +
       "500028.125 4649776.25 1\n500028.25 4649776.25 1\n500028.125 4649777.0625 1.5\n3 0 1 2\n"));
   for (const bool big : {false, true}) {
-    std::string data = header(
-        big ? "binary_big_endian" : "binary_little_endian",
-        "element vertex 3\nproperty double x\nproperty double y\nproperty float z\n" + faces);
+    std::string data =
+        binary(big, "element vertex 3\nproperty double x\nproperty double y\nproperty float z\n" +
+                        faces("1"));
     for (const Vec3d& p : points)
       data += raw(p.x, big) + raw(p.y, big) + raw(static_cast<float>(p.z), big);
     data += '\3';
@@ -287,55 +265,42 @@ TEST(Ply, RefusesABrokenHeaderAndSaysWhere) {
   refuses_bytes("ply\nformat text 1.0\n", {"line 2", "expected `format ascii 1.0`"});
   refuses_bytes("ply\nformat ascii\n", {"line 2", "expected `format ascii 1.0`"});
   refuses_bytes("ply\nformat ascii 2.0\n", {"line 2", "version 2.0"});
-  refuses_bytes(header("ascii", "element vertex\n"), {"line 3", "element NAME COUNT"});
-  refuses_bytes(header("ascii", "element vertex -1\n"), {"line 3", "`-1` is not a count"});
-  refuses_bytes(header("ascii", "element vertex 99999999999999999999\n"),
-                {"line 3", "is not a count"});
-  refuses_bytes(header("ascii", "property float x\n"), {"line 3", "precedes the first element"});
-  refuses_bytes(header("ascii", "element vertex 1\nproperty real x\n"),
+  refuses_bytes(ascii("element vertex\n"), {"line 3", "element NAME COUNT"});
+  refuses_bytes(ascii("element vertex -1\n"), {"line 3", "`-1` is not a count"});
+  refuses_bytes(ascii("element vertex 99999999999999999999\n"), {"line 3", "is not a count"});
+  refuses_bytes(ascii("property float x\n"), {"line 3", "precedes the first element"});
+  refuses_bytes(ascii("element vertex 1\nproperty real x\n"),
                 {"line 4", "`real` is not a property type"});
-  refuses_bytes(header("ascii", "element vertex 1\nproperty float\n"),
+  refuses_bytes(ascii("element vertex 1\nproperty float\n"), {"line 4", "expected `property"});
+  refuses_bytes(ascii("element face 1\nproperty list uchar vertex_indices\n"),
                 {"line 4", "expected `property"});
-  refuses_bytes(header("ascii", "element face 1\nproperty list uchar vertex_indices\n"),
-                {"line 4", "expected `property"});
-  refuses_bytes(header("ascii", "element face 1\nproperty list float int vertex_indices\n"),
+  refuses_bytes(ascii("element face 1\nproperty list float int vertex_indices\n"),
                 {"line 4", "length of a list"});
-  refuses_bytes(header("ascii", "vertices 4\n"), {"line 3", "`vertices` is not a keyword"});
-  refuses_bytes(header("ascii", "\x1b[31m\n"), {"line 3", "`\\x1b[31m` is not a keyword"});
+  refuses_bytes(ascii("vertices 4\n"), {"line 3", "`vertices` is not a keyword"});
+  refuses_bytes(ascii("\x1b[31m\n"), {"line 3", "`\\x1b[31m` is not a keyword"});
 }
 
 TEST(Ply, RefusesElementsThatDoNotFit) {
-  const std::string faces = "element face 1\nproperty list uchar int vertex_indices\n";
-  refuses_bytes(header("ascii", "element vertex 0\n" + xyz + "element vertex 0\n" + xyz + faces),
-                {"`vertex` appears twice"});
-  refuses_bytes(header("ascii", "element vertex 0\n" + xyz + "property float x\n" + faces),
-                {"`x` appears twice"});
-  refuses_bytes(header("ascii", "element vertex 0\nproperty float x\nproperty float y\n" + faces),
+  refuses_bytes(ascii(vertices("0") + vertices("0") + faces("1")), {"`vertex` appears twice"});
+  refuses_bytes(ascii(vertices("0") + "property float x\n" + faces("1")), {"`x` appears twice"});
+  refuses_bytes(ascii("element vertex 0\nproperty float x\nproperty float y\n" + faces("1")),
                 {"no property `z`"});
-  refuses_bytes(header("ascii", "element vertex 0\nproperty list uchar float x\n" + faces),
+  refuses_bytes(ascii("element vertex 0\nproperty list uchar float x\n" + faces("1")),
                 {"`x` must not be a list"});
-  refuses_bytes(header("ascii", "element vertex 0\n" + xyz +
-                                    "element face 1\nproperty int vertex_indices\n") +
-                    "0 0 0\n",
+  refuses_bytes(ascii(vertices("0") + "element face 1\nproperty int vertex_indices\n") + "0 0 0\n",
                 {"must be a list"});
-  refuses_bytes(
-      header("ascii", "element vertex 0\n" + xyz + "element face 1\nproperty int area\n") +
-          "0 0 0\n",
-      {"no property `vertex_indices`"});
-  refuses_bytes(header("ascii", "element vertex 7\n" + faces), {"`vertex` has no properties"});
+  refuses_bytes(ascii(vertices("0") + "element face 1\nproperty int area\n") + "0 0 0\n",
+                {"no property `vertex_indices`"});
+  refuses_bytes(ascii("element vertex 7\n" + faces("1")), {"`vertex` has no properties"});
 }
 
 TEST(Ply, RefusesIndicesOutOfRange) {
-  std::string text = square_text;
-  text.replace(text.find("3 0 2 3"), 7, "3 0 2 4");
-  refuses_bytes(text, {"line 15: face 1 refers to vertex 4, but there are 4"});
-  text.replace(text.find("3 0 2 4"), 7, "3 0 2 -1");
-  refuses_bytes(text, {"line 15: face 1 refers to vertex -1, but there are 4"});
-  text.replace(text.find("3 0 2 -1"), 8, "3 0 2 .5");
-  refuses_bytes(text, {"line 15: face 1 refers to vertex 0.5"});
-  text.replace(text.find("3 0 2 .5"), 8, "3 0 2 nan");
-  refuses_bytes(text, {"line 15: face 1 refers to vertex nan"});
-
+  const std::string_view indices[][2] = {
+      {"4", "4, but there are 4"}, {"-1", "-1, but there are 4"}, {".5", "0.5"}, {"nan", "nan"}};
+  for (const auto& [index, vertex] : indices) {
+    refuses_bytes(replaced(square_text, "3 0 2 3", "3 0 2 " + std::string(index)),
+                  {"line 15: face 1 refers to vertex " + std::string(vertex)});
+  }
   std::string data = square_binary(false);
   data.replace(data.size() - 4, 4, raw(std::int32_t{99}));
   refuses_bytes(data, {"byte " + std::to_string(data.size() - 4) +
@@ -344,9 +309,8 @@ TEST(Ply, RefusesIndicesOutOfRange) {
 
 TEST(Ply, RefusesVerticesThatAreNotFinite) {
   for (const char* bad : {"nan", "inf", "-inf", "1e39", "1e999"}) {
-    std::string text = square_text;
-    text.replace(text.find("1 1 0"), 1, bad);
-    refuses_bytes(text, {"line 12: vertex 2 is not finite"});
+    refuses_bytes(replaced(square_text, "1 1 0", bad + std::string(" 1 0")),
+                  {"line 12: vertex 2 is not finite"});
   }
   std::string data = square_binary(true);
   const std::size_t second = data.find("end_header\n") + 11 + 12;
@@ -356,13 +320,11 @@ TEST(Ply, RefusesVerticesThatAreNotFinite) {
 
 TEST(Ply, RefusesListsOfStrangeLength) {
   const std::string start =
-      header("binary_little_endian", "element vertex 0\n" + xyz +
-                                         "element face 1\nproperty list char int vertex_indices\n");
+      binary(false, vertices("0") + "element face 1\nproperty list char int vertex_indices\n");
   refuses_bytes(start + "\xff",
                 {"byte " + std::to_string(start.size()) + ": a list in face 0 has a length of -1"});
   refuses_bytes(start + "\x7f", {"the file ends within face 0"});
-  refuses_bytes(header("ascii", "element vertex 0\n" + xyz +
-                                    "element face 1\nproperty list uint int vertex_indices\n") +
+  refuses_bytes(ascii(vertices("0") + "element face 1\nproperty list uint int vertex_indices\n") +
                     "1.5 0 0\n",
                 {"has a length of 1.5"});
 }
@@ -379,23 +341,19 @@ TEST(Ply, RefusesWhatIsCutOff) {
 TEST(Ply, ClaimsBeyondTheFileCostNothing) {
   for (const std::string format : {"ascii", "binary_little_endian"}) {
     for (const std::string count : {"100000", "4000000000", "18446744073709551615"}) {
-      const std::string faces = "\nproperty list uchar int vertex_indices\n";
-      const std::string points =
-          header(format, "element vertex " + count + "\n" + xyz + "element face 1" + faces) +
-          "0 0 0\n";
+      const std::string points = header(format, vertices(count) + faces("1")) + "0 0 0\n";
       expect_error(Exit::scene, {}, [&] { parse_bytes(points); });
-      refuses_bytes(
-          header(format, "element vertex 0\n" + xyz + "element face " + count + faces) + "0 0 0\n",
-          {"the header claims"});
-      refuses_bytes(header(format, "element other " + count +
-                                       "\nproperty list uchar int a\nelement vertex 0\n" + xyz +
-                                       "element face 1" + faces),
+      refuses_bytes(header(format, vertices("0") + faces(count)) + "0 0 0\n",
                     {"the header claims"});
+      refuses_bytes(
+          header(format, "element other " + count +
+                             "\nproperty list uchar int a\nelement vertex 0\n" + xyz + faces("1")),
+          {"the header claims"});
     }
-    refuses_bytes(header(format, "element vertex 0\n" + xyz +
-                                     "element face 1\nproperty list uint int vertex_indices\n") +
-                      (format == "ascii" ? "4294967295 0 0" : "\xff\xff\xff\xff____"),
-                  {""});
+    refuses_bytes(
+        header(format, vertices("0") + "element face 1\nproperty list uint int vertex_indices\n") +
+            (format == "ascii" ? "4294967295 0 0" : "\xff\xff\xff\xff____"),
+        {""});
   }
 }
 

@@ -17,8 +17,7 @@
 namespace heapwood::scenes {
 namespace {
 
-using testing::digest_of;
-using testing::expect_error;
+using namespace testing;
 
 const std::string families[] = {"atrium", "statue", "stadium", "pipes"};
 
@@ -138,7 +137,7 @@ TEST(ProceduralDigest, IsTheSameEverywhere) {
 TEST(ProceduralColours, LeaveTheGeometryAsItIs) {
   for (const char* name : {"atrium:70k", "statue:5k", "stadium:60k", "pipes:40k"}) {
     const Mesh coloured = load(name, Content::materials), plain = load(name);
-    testing::expect_same(coloured, plain);
+    expect_same(coloured, plain);
     EXPECT_TRUE(plain.appearance.empty());
     EXPECT_GE(coloured.appearance.materials.size(), 2u) << name;
     EXPECT_EQ(coloured.appearance.triangle_materials.size(), coloured.triangles.size());

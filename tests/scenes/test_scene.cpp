@@ -21,7 +21,7 @@ namespace heapwood::scenes {
 
 namespace {
 
-using testing::expect_error;
+using namespace testing;
 
 Mesh unit_square() {
   Mesh mesh;
@@ -141,9 +141,6 @@ TEST(Mesh, OnlyVerticesOfTrianglesDecideOnTheOrigin) {
   EXPECT_EQ(one.origin, Vec3d{});
 }
 
-using testing::expect_error;
-using testing::Folder;
-
 TEST(Load, ByNameAndByExtensionInAnyCase) {
   const Folder folder;
   EXPECT_EQ(load("Flat:10").triangles.size(), 10u);
@@ -152,7 +149,7 @@ TEST(Load, ByNameAndByExtensionInAnyCase) {
                "property float z\nelement face 1\nproperty list uchar int vertex_indices\n"
                "end_header\n0 0 0 1 0 0 0 1 0 3 0 1 2\n");
   folder.write("c.Obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
-  testing::expect_same(load(folder / "a.PLY"), load(folder / "c.Obj"));
+  expect_same(load(folder / "a.PLY"), load(folder / "c.Obj"));
   EXPECT_EQ(load(folder / "a.PLY").name, "a");
 }
 
@@ -274,8 +271,6 @@ TEST(Companions, OtherScenesHaveNone) {
 }
 
 // Ctrl-C while a scene is read, which may take minutes.
-
-using testing::Folder;
 
 class Interruption : public ::testing::Test {
  protected:
