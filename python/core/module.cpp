@@ -122,13 +122,11 @@ class RayInput {
 
 template <class T>
 nb::ndarray<nb::numpy> to_numpy(std::vector<T> values) {
-  struct Owner {
-    std::vector<T> values;
-  };
-  auto* const owner = new Owner{std::move(values)};
-  const nb::capsule capsule(owner, [](void* p) noexcept { delete static_cast<Owner*>(p); });
-  const std::size_t shape[] = {owner->values.size() / 3, 3};
-  return nb::ndarray<nb::numpy>(owner->values.data(), 2, shape, capsule, nullptr, nb::dtype<T>());
+  auto* const owner = new std::vector<T>(std::move(values));
+  const nb::capsule capsule(owner,
+                            [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  const std::size_t shape[] = {owner->size() / 3, 3};
+  return nb::ndarray<nb::numpy>(owner->data(), 2, shape, capsule, nullptr, nb::dtype<T>());
 }
 
 // The arrays of a mesh that load() returns: vertices, in the caller's coordinates, and triangles.
@@ -197,14 +195,14 @@ class Scene {
     out.triangle = output<std::uint32_t>("primitive_ids", triangle, "uint32", rays, {});
     out.uv = output<float>("primitive_uvs", uv, "float32", rays, {2});
     out.normal = output<float>("primitive_normals", normal, "float32", rays, {3});
-    run(rays, streams, [&](const RayQuery& query) { mesh_->cast(query, out); });
+    run(rays, streams, [&](const RayQuery& query) { mesh_->trace(query, out); });
   }
 
   void find_any(const RayInput& input, const Streams& streams, const OptionalOutput& any) const {
     check(input.rays);
     HitArrays out;
     out.any = output<std::uint8_t>("out", any, "bool8", input.rays, {});
-    run(input.rays, streams, [&](const RayQuery& query) { mesh_->find_any(query, out); });
+    run(input.rays, streams, [&](const RayQuery& query) { mesh_->trace(query, out); });
   }
 
   void count(const RayInput& input, const Streams& streams, bool unique,

@@ -27,9 +27,9 @@ struct MeshBounds {
 struct Queries {
   // For GPUs: computes the normals from which results are read.
   void (*fill_normals)(const simt::DeviceId&, const render::SceneData&, kdtree::Row* normals);
-  void (*cast)(const simt::DeviceId&, const render::SceneData&, const RayJob&, const HitArrays&);
-  void (*find_any)(const simt::DeviceId&, const render::SceneData&, const RayJob&,
-                   const HitArrays&);
+  // Finds closest hits or, if out.any is wanted, only whether there are hits.
+  void (*trace)(const simt::DeviceId&, const render::SceneData&, const RayJob&,
+                const HitArrays& out);
   // The functions `count` and `list` need watertight records.
   void (*count)(const simt::DeviceId&, const render::SceneData&, const RayJob&,
                 std::uint32_t* counts);

@@ -36,7 +36,11 @@ struct QueriesOf {
     return {job.rays, job.count, pairs_of(job.rays)};
   }
 
-  static HitSearch hit_search(const RayJob& job) { return {job.scene_length, job.unique}; }
+  static AllHits all_hits(const render::SceneData& scene, const RayJob& job) {
+    return {render::view<kdtree::WatertightIntersection>(scene).tree,
+            query_rays(job),
+            {job.scene_length, job.unique}};
+  }
 
   static void fill_normals(const simt::DeviceId& device, const render::SceneData& scene,
                            kdtree::Row* normals) {
@@ -47,8 +51,8 @@ struct QueriesOf {
   }
 
   template <bool Any>
-  static void trace(const simt::DeviceId& device, const render::SceneData& scene, const RayJob& job,
-                    const HitArrays& out) {
+  static void trace_for(const simt::DeviceId& device, const render::SceneData& scene,
+                        const RayJob& job, const HitArrays& out) {
     const auto with = [&]<class Intersection>(const render::SceneView<Intersection>& view) {
       launch(device, CastKernel<Intersection, Any>{view.tree, query_rays(job), out}, job.count);
     };
@@ -62,26 +66,20 @@ struct QueriesOf {
     }
   }
 
-  static void cast(const simt::DeviceId& device, const render::SceneData& scene, const RayJob& job,
-                   const HitArrays& out) {
-    trace<false>(device, scene, job, out);
-  }
-  static void find_any(const simt::DeviceId& device, const render::SceneData& scene,
-                       const RayJob& job, const HitArrays& out) {
-    trace<true>(device, scene, job, out);
+  static void trace(const simt::DeviceId& device, const render::SceneData& scene, const RayJob& job,
+                    const HitArrays& out) {
+    if (out.any != nullptr) return trace_for<true>(device, scene, job, out);
+    trace_for<false>(device, scene, job, out);
   }
 
   static void count(const simt::DeviceId& device, const render::SceneData& scene, const RayJob& job,
                     std::uint32_t* counts) {
-    const auto view = render::view<kdtree::WatertightIntersection>(scene);
-    launch(device, CountKernel{view.tree, query_rays(job), hit_search(job), counts}, job.count);
+    launch(device, CountKernel{all_hits(scene, job), counts}, job.count);
   }
 
   static void list(const simt::DeviceId& device, const render::SceneData& scene, const RayJob& job,
                    const std::int64_t* splits, std::uint32_t first_ray, const ListArrays& out) {
-    const auto view = render::view<kdtree::WatertightIntersection>(scene);
-    launch(device, ListKernel{view.tree, query_rays(job), hit_search(job), splits, first_ray, out},
-           job.count);
+    launch(device, ListKernel{all_hits(scene, job), splits, first_ray, out}, job.count);
   }
 
   static std::optional<MeshBounds> load_triangles(const simt::DeviceId& device,
@@ -106,7 +104,7 @@ struct QueriesOf {
     return first_invalid;
   }
 
-  static constexpr Queries table{&fill_normals, &cast,           &find_any,     &count,
+  static constexpr Queries table{&fill_normals, &trace,          &count,
                                  &list,         &load_triangles, &load_vertices};
 };
 

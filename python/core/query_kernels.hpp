@@ -292,8 +292,8 @@ struct PacketKernel {
   }
 };
 
-// Counts the hits of each ray.
-struct CountKernel {
+// What kernels that visit all hits of each ray have in common.
+struct AllHits {
   struct Scratch {};
   static constexpr unsigned block_threads = 128;
   static constexpr unsigned blocks_per_multiprocessor = 8;
@@ -301,6 +301,10 @@ struct CountKernel {
   WatertightTree tree;
   QueryRays in;
   HitSearch search;
+};
+
+// Counts the hits of each ray.
+struct CountKernel : AllHits {
   std::uint32_t* counts;
 
   template <class Warp>
@@ -317,14 +321,7 @@ struct CountKernel {
 };
 
 // Lists all hits of each ray. The entries of ray i begin at splits[i], as counted by CountKernel.
-struct ListKernel {
-  struct Scratch {};
-  static constexpr unsigned block_threads = 128;
-  static constexpr unsigned blocks_per_multiprocessor = 8;
-
-  WatertightTree tree;
-  QueryRays in;
-  HitSearch search;
+struct ListKernel : AllHits {
   const std::int64_t* splits;  // one more than there are rays
   std::uint32_t first_ray;     // the number of ray 0 in the caller's arrays
   ListArrays out;

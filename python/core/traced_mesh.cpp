@@ -3,10 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <limits>
 #include <sstream>
-#include <string>
 
 #include "kdtree/traverse/triangle_records.hpp"
 #include "python/core/queries.hpp"
@@ -33,32 +31,18 @@ std::size_t bytes_of(const MeshArray& array) {
   return array.rows * 3 * (array.type.ends_with("64") ? 8 : 4);
 }
 
-// An array of the caller as one in host memory, copied if necessary.
-class OnHost {
+// An array of the caller in the memory of a GPU or of the host, copied there if necessary.
+class Placed {
  public:
-  OnHost(const MeshArray& array, const simt::DeviceId& device) : array_(array) {
-    if (!array.on_gpu) return;
-    copy_.resize(bytes_of(array));
-    if (!copy_.empty()) simt::device_download(device, copy_.data(), array.data, copy_.size());
+  Placed(const MeshArray& array, bool on_gpu, const simt::DeviceId& device) : array_(array) {
+    if (array.on_gpu == on_gpu) return;
+    copy_ = simt::Memory(on_gpu ? device : simt::DeviceId{}, bytes_of(array));
+    if (on_gpu)
+      simt::device_upload(device, copy_.data(), array.data, copy_.bytes());
+    else
+      simt::device_download(device, copy_.data(), array.data, copy_.bytes());
     array_.data = copy_.data();
-    array_.on_gpu = false;
-  }
-  const MeshArray& array() const { return array_; }
-
- private:
-  MeshArray array_;
-  std::vector<std::byte> copy_;
-};
-
-// An array of the caller as one in the GPU's memory, copied if necessary.
-class OnDevice {
- public:
-  OnDevice(const MeshArray& array, const simt::DeviceId& device) : array_(array) {
-    if (array.on_gpu) return;
-    copy_ = simt::Memory(device, bytes_of(array));
-    simt::device_upload(device, copy_.data(), array.data, copy_.bytes());
-    array_.data = copy_.data();
-    array_.on_gpu = true;
+    array_.on_gpu = on_gpu;
   }
   const MeshArray& array() const { return array_; }
 
@@ -166,7 +150,7 @@ void TracedMesh::load(const MeshArray& vertices, const MeshArray& triangles) {
 // Returns false if the mesh is not valid; load_on_host() then finds out why.
 bool TracedMesh::load_on_gpu(const MeshArray& vertices, const MeshArray& triangles) {
   const simt::DeviceId& device = options_.device.id;
-  const OnDevice corners(vertices, device), indices(triangles, device);
+  const Placed corners(vertices, true, device), indices(triangles, true, device);
   const Rows rows = rows_of(corners.array());
   simt::Buffer<Triangle> loaded_triangles(device, triangles.rows);
   const std::optional<MeshBounds> bounds =
@@ -187,7 +171,7 @@ bool TracedMesh::load_on_gpu(const MeshArray& vertices, const MeshArray& triangl
 
 void TracedMesh::load_on_host(const MeshArray& vertices, const MeshArray& triangles) {
   const simt::DeviceId& device = options_.device.id;
-  const OnHost corners(vertices, device), indices(triangles, device);
+  const Placed corners(vertices, false, device), indices(triangles, false, device);
   const Rows rows = rows_of(corners.array());
   scenes::Mesh mesh;
   mesh.triangles = triangles_of(indices.array(), vertices.rows);
@@ -333,7 +317,7 @@ void TracedMesh::update(const MeshArray& vertices) {
   const std::size_t invalid = queries(device).load_vertices(
       device, rows, origin_, next_vertices_.data(), vertices.rows, (*staging).word());
   if (invalid < vertices.rows) {
-    const OnHost corners(vertices, device);
+    const Placed corners(vertices, false, device);
     check_finite(rows_of(corners.array()), vertices.rows, mesh_->triangles.download());
   }
   std::swap(mesh_->vertices, next_vertices_);
@@ -372,7 +356,7 @@ void TracedMesh::for_batches(const RayQuery& query, std::size_t result_bytes, St
   }
 }
 
-void TracedMesh::trace(bool any, const RayQuery& query, HitArrays out) const {
+void TracedMesh::trace(const RayQuery& query, HitArrays out) const {
   const std::shared_lock lock(mutex_);
   require_tree();
   const simt::DeviceId& device = options_.device.id;
@@ -383,18 +367,15 @@ void TracedMesh::trace(bool any, const RayQuery& query, HitArrays out) const {
   out.triangles = scene.triangles;
   if (device.kind == simt::DeviceKind::cuda && out.normal != nullptr)
     out.normals = unit_normals(scene);
-  const auto find = any ? queries(device).find_any : queries(device).cast;
   constexpr std::size_t max_result_bytes = 28;
   for_batches(query, max_result_bytes, staging,
               [&](const RayJob& job, std::size_t first, bool staged) {
                 const HitArrays wanted = out.from(first);
-                find(device, scene, job, staged ? staging.results(wanted, job.count) : wanted);
+                queries(device).trace(device, scene, job,
+                                      staged ? staging.results(wanted, job.count) : wanted);
                 if (staged) staging.download(wanted, job.count);
               });
 }
-
-void TracedMesh::cast(const RayQuery& query, HitArrays out) const { trace(false, query, out); }
-void TracedMesh::find_any(const RayQuery& query, HitArrays out) const { trace(true, query, out); }
 
 void TracedMesh::count(const RayQuery& query, bool unique, std::uint32_t* counts) const {
   const std::shared_lock lock(mutex_);

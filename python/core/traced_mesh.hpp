@@ -129,9 +129,9 @@ class TracedMesh {
   // before; after any other error queries throw until an update succeeds.
   void update(const MeshArray& vertices);
 
-  // `out` has `count` rows for each result that is wanted.
-  void cast(const RayQuery& query, HitArrays out) const;
-  void find_any(const RayQuery& query, HitArrays out) const;
+  // Finds closest hits or, if out.any is wanted, only whether there are hits. `out` has `count`
+  // rows for each result that is wanted.
+  void trace(const RayQuery& query, HitArrays out) const;
   // With `unique`, hits of a ray at one distance count once; the first of them is listed.
   void count(const RayQuery& query, bool unique, std::uint32_t* counts) const;
   // `allocate` gets the splits, one more than there are rays, and returns the arrays to be filled.
@@ -139,7 +139,7 @@ class TracedMesh {
             const std::function<ListArrays(const std::vector<std::int64_t>&)>& allocate) const;
 
   scenes::Mesh download() const;
-  bool watertight() const { return options_.watertight; }  // the test of cast() and find_any()
+  bool watertight() const { return options_.watertight; }  // the test of trace()
   MeshStats stats() const;
   struct Bounds {
     Vec3d lo, hi;
@@ -164,7 +164,6 @@ class TracedMesh {
   bool enlarge_pool();
   template <class F>
   void for_batches(const RayQuery& query, std::size_t result_bytes, Staging& staging, F f) const;
-  void trace(bool any, const RayQuery& query, HitArrays out) const;
   void count_batches(const RayQuery& query, bool unique, const render::SceneData& scene,
                      Staging& staging, std::uint32_t* counts, bool on_host) const;
 
@@ -179,7 +178,7 @@ class TracedMesh {
   kdtree::DeviceTree tree_;
   bool has_tree_ = false, has_moved_ = false, incomplete_ = false;
   double build_ms_ = 0;
-  simt::Memory records_;  // records for the test that cast() uses
+  simt::Memory records_;  // records for the test that trace() uses
   mutable std::mutex lazy_mutex_;
   mutable simt::Memory corner_records_;  // for count() and list(), if records_ are of another test
   mutable bool has_corner_records_ = false;

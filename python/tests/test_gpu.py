@@ -5,7 +5,7 @@ import os
 import pickle
 import subprocess
 import sys
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -31,24 +31,21 @@ REASON = why_no_gpu()
 pytestmark = pytest.mark.skipif(bool(REASON), reason=REASON)
 
 
-@pytest.fixture(scope="module")
-def torch():
-    return pytest.importorskip("torch")
+def library(name: str):
+    return pytest.fixture(scope="module", name=name)(lambda: pytest.importorskip(name))
+
+
+torch, cupy, jax = library("torch"), library("cupy"), library("jax")
 
 
 @pytest.fixture(scope="module")
-def cupy():
-    return pytest.importorskip("cupy")
+def gpu() -> hw.Scene:
+    return hw.Scene(*soup(3000), device="cuda")
 
 
 @pytest.fixture(scope="module")
-def jax():
-    return pytest.importorskip("jax")
-
-
-@pytest.fixture(scope="module")
-def scenes() -> tuple[hw.Scene, hw.Scene]:
-    return hw.Scene(*soup(3000), device="cuda"), hw.Scene(*soup(3000), device="cpu")
+def cpu() -> hw.Scene:
+    return hw.Scene(*soup(3000), device="cpu")
 
 
 def rays_of(count: int, dtype=np.float32, seed: int = 2) -> np.ndarray:
@@ -81,8 +78,7 @@ def assert_same_hits(hits, expected) -> None:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("batch_bytes", [256 << 20, 1])  # 1: batches of 4096 rays
-def test_queries_are_those_of_the_cpu(scenes, dtype, batch_bytes):
-    cpu = scenes[1]
+def test_queries_are_those_of_the_cpu(cpu, dtype, batch_bytes):
     scene = hw.Scene(*soup(3000), device="cuda", batch_bytes=batch_bytes)
     assert scene.device == "cuda:0"
     assert scene.tree.hash == cpu.tree.hash
@@ -176,8 +172,7 @@ def test_an_import_opens_no_gpu():
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_torch_arrays(torch, scenes, dtype):
-    gpu, cpu = scenes
+def test_torch_arrays(torch, gpu, cpu, dtype):
     rays = rays_of(20000, dtype)
     resident = torch.from_numpy(rays).cuda()
     hits = gpu.cast_rays(resident)
@@ -204,26 +199,25 @@ def test_torch_arrays(torch, scenes, dtype):
 
 
 @pytest.mark.parametrize("one_origin", [False, True])
-def test_torch_origins_and_directions(torch, scenes, one_origin):
+def test_torch_origins_and_directions(torch, gpu, cpu, one_origin):
     directions = torch.from_numpy(rays_of(50000)[:, 3:].copy()).cuda()
     origins = torch.from_numpy(rays_of(50000)[:, :3].copy()).cuda()
     if one_origin:
         origins = origins[0].contiguous()
-    assert_same_queries(scenes, origins, directions)
+    assert_same_queries(gpu, cpu, origins, directions)
 
 
-def test_torch_slices_and_shapes_that_broadcast(torch, scenes):
+def test_torch_slices_and_shapes_that_broadcast(torch, gpu, cpu):
     resident = torch.from_numpy(rays_of(4000)).cuda()
-    assert_same_queries(scenes, resident[:, :3], resident[:, 3:])
-    assert_same_queries(scenes, resident[::2, :3], resident[0, 3:])
-    assert_same_queries(scenes, resident[:50, None, :3], resident[None, :40, 3:])
+    assert_same_queries(gpu, cpu, resident[:, :3], resident[:, 3:])
+    assert_same_queries(gpu, cpu, resident[::2, :3], resident[0, 3:])
+    assert_same_queries(gpu, cpu, resident[:50, None, :3], resident[None, :40, 3:])
     rays = host(resident)
-    hits = scenes[0].cast_rays(resident, t_max=torch.tensor(1.0), t_min=torch.zeros(1).cuda())
-    assert_same_hits(hits, scenes[1].cast_rays(rays, t_max=1.0))
+    hits = gpu.cast_rays(resident, t_max=torch.tensor(1.0), t_min=torch.zeros(1).cuda())
+    assert_same_hits(hits, cpu.cast_rays(rays, t_max=1.0))
 
 
-def assert_same_queries(scenes, origins, directions) -> None:
-    gpu, cpu = scenes
+def assert_same_queries(gpu, cpu, origins, directions) -> None:
     for call in ("cast_rays", "test_occlusions", "count_intersections"):
         expected = getattr(cpu, call)(host(origins), host(directions))
         found = getattr(gpu, call)(origins, directions)
@@ -233,8 +227,7 @@ def assert_same_queries(scenes, origins, directions) -> None:
             assert np.mean(host(found) != expected) < 5e-4
 
 
-def test_torch_origins_directions_and_intervals(torch, scenes):
-    gpu, cpu = scenes
+def test_torch_origins_directions_and_intervals(torch, gpu, cpu):
     rays = rays_of(6000).reshape(20, 300, 6)
     directions = np.ascontiguousarray(rays[..., 3:])
     origin = np.array([0.5, 0.5, -2], np.float32)
@@ -250,12 +243,12 @@ def test_torch_origins_directions_and_intervals(torch, scenes):
     assert_same_hits(hits, expected)
 
 
-def test_a_part_of_a_tensor_that_is_not_aligned(torch, scenes):
+def test_a_part_of_a_tensor_that_is_not_aligned(torch, gpu, cpu):
     rays = rays_of(1000)
     memory = torch.empty(6001, device="cuda")
     memory[1:] = torch.from_numpy(rays).cuda().reshape(-1)
     part = memory[1:].reshape(1000, 6)
-    assert_same_hits(scenes[0].cast_rays(part), scenes[1].cast_rays(rays))
+    assert_same_hits(gpu.cast_rays(part), cpu.cast_rays(rays))
 
 
 def test_resident_arrays_are_not_copied(torch):
@@ -275,8 +268,7 @@ def test_resident_arrays_are_not_copied(torch):
     assert bool(torch.isfinite(out.t_hit).any()) and bool((out.primitive_uvs > 0).any())
 
 
-def test_torch_out(torch, scenes):
-    gpu, cpu = scenes
+def test_torch_out(torch, gpu, cpu):
     rays = rays_of(5000)
     resident = torch.from_numpy(rays).cuda()
     ids = torch.zeros(5000, dtype=torch.int32, device="cuda")
@@ -294,13 +286,13 @@ def test_torch_out(torch, scenes):
     assert torch.equal(counts.view(torch.int32) > 0, any_hit)
 
 
-def test_torch_tensors_in_host_memory(torch, scenes):
+def test_torch_tensors_in_host_memory(torch, gpu, cpu):
     rays = rays_of(1000)
     out = torch.zeros(1000)
-    for scene in scenes:
-        assert_same_hits(scene.cast_rays(torch.from_numpy(rays)), scenes[1].cast_rays(rays))
+    for scene in (gpu, cpu):
+        assert_same_hits(scene.cast_rays(torch.from_numpy(rays)), cpu.cast_rays(rays))
         scene.cast_rays(torch.from_numpy(rays), out=hw.RayHits(t_hit=out))
-        np.testing.assert_allclose(out.numpy(), scenes[1].cast_rays(rays).t_hit, rtol=1e-4)
+        np.testing.assert_allclose(out.numpy(), cpu.cast_rays(rays).t_hit, rtol=1e-4)
         out.zero_()
 
 
@@ -339,8 +331,7 @@ def cast_filled(scene, resident, fill, stream, number, given) -> hw.RayHits:
 
 
 @pytest.mark.parametrize("given", [False, True])
-def test_a_query_waits_for_the_stream_of_its_rays(torch, scenes, given):
-    gpu, cpu = scenes
+def test_a_query_waits_for_the_stream_of_its_rays(torch, gpu, cpu, given):
     rays = rays_of(20000)
     source = torch.from_numpy(rays).cuda()
     resident = torch.zeros_like(source)
@@ -356,7 +347,7 @@ def test_a_query_waits_for_the_stream_of_its_rays(torch, scenes, given):
     assert_same_hits(hits, cpu.cast_rays(rays))
 
 
-def test_a_query_waits_for_readers_of_out(torch, scenes):
+def test_a_query_waits_for_readers_of_out(torch, gpu):
     rays = torch.from_numpy(rays_of(20000)).cuda()
     out = torch.full((20000,), 7.0, device="cuda")
     torch.cuda.synchronize()
@@ -364,12 +355,11 @@ def test_a_query_waits_for_readers_of_out(torch, scenes):
     with torch.cuda.stream(side):
         torch.cuda._sleep(DELAY_CYCLES)
         before = out.clone()
-        scenes[0].cast_rays(rays, out=hw.RayHits(t_hit=out))
+        gpu.cast_rays(rays, out=hw.RayHits(t_hit=out))
     assert bool((before == 7).all()) and not bool((out == 7).all())
 
 
-def test_results_are_complete_on_return(torch, scenes):
-    gpu, cpu = scenes
+def test_results_are_complete_on_return(torch, gpu, cpu):
     rays = rays_of(200000)
     resident = torch.from_numpy(rays).cuda()
     out = torch.zeros(200000, device="cuda")
@@ -397,34 +387,23 @@ def test_an_update_waits_for_its_vertices(torch):
     np.testing.assert_allclose(scene.bounds, [[-2, -2, -2], [2, 2, 2]], atol=1e-5)
 
 
-def test_threads_with_streams_of_their_own(torch, scenes):
-    gpu, cpu = scenes
-    failures = []
-
+def test_threads_with_streams_of_their_own(torch, gpu, cpu):
     def work(seed: int) -> None:
-        try:
-            rays = rays_of(5000, seed=seed)
-            expected = cpu.cast_rays(rays)
-            with torch.cuda.stream(torch.cuda.Stream()):
-                resident = torch.from_numpy(rays).cuda()
-                for _ in range(20):
-                    assert_same_hits(gpu.cast_rays(resident), expected)
-        except BaseException as error:  # noqa: BLE001
-            failures.append(error)
+        rays = rays_of(5000, seed=seed)
+        expected = cpu.cast_rays(rays)
+        with torch.cuda.stream(torch.cuda.Stream()):
+            resident = torch.from_numpy(rays).cuda()
+            for _ in range(20):
+                assert_same_hits(gpu.cast_rays(resident), expected)
 
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures, failures
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))  # raises what a thread raised
 
 
 # Other libraries
 
 
-def test_cupy_arrays(cupy, scenes):
-    gpu, cpu = scenes
+def test_cupy_arrays(cupy, gpu, cpu):
     rays = rays_of(20000)
     resident = cupy.asarray(rays)
     hits = gpu.cast_rays(resident)
@@ -440,8 +419,7 @@ def test_cupy_arrays(cupy, scenes):
 
 
 @pytest.mark.parametrize("given", [False, True])
-def test_a_query_waits_for_a_stream_of_cupy(cupy, scenes, given):
-    gpu, cpu = scenes
+def test_a_query_waits_for_a_stream_of_cupy(cupy, gpu, cpu, given):
     rays = rays_of(20000)
     source, resident = cupy.asarray(rays), cupy.zeros((20000, 6), np.float32)
     delay = cupy.RawKernel(
@@ -461,8 +439,7 @@ def test_a_query_waits_for_a_stream_of_cupy(cupy, scenes, given):
     assert_same_hits(hits, cpu.cast_rays(rays))
 
 
-def test_jax_arrays(jax, scenes):
-    gpu, cpu = scenes
+def test_jax_arrays(jax, gpu, cpu):
     if jax.default_backend() != "gpu":
         pytest.skip("JAX has no GPU")
     rays = rays_of(20000)
@@ -496,8 +473,7 @@ class OnlyInterface:
 
 
 @pytest.mark.parametrize("wrap", [OnlyDlpack, OnlyInterface])
-def test_arrays_of_unknown_libraries(torch, scenes, wrap):
-    gpu, cpu = scenes
+def test_arrays_of_unknown_libraries(torch, gpu, cpu, wrap):
     rays = rays_of(5000)
     resident = torch.from_numpy(rays).cuda()
     hits = gpu.cast_rays(wrap(resident))
@@ -512,8 +488,7 @@ def test_arrays_of_unknown_libraries(torch, scenes, wrap):
 # Errors
 
 
-def test_arrays_on_the_wrong_device(torch, scenes):
-    gpu, cpu = scenes
+def test_arrays_on_the_wrong_device(torch, gpu, cpu):
     rays = rays_of(100)
     resident = torch.from_numpy(rays).cuda()
     with pytest.raises(hw.DeviceError, match="rays: on cuda:0, but the scene is on cpu"):
@@ -528,15 +503,15 @@ def test_arrays_on_the_wrong_device(torch, scenes):
         hw.Scene(torch.zeros((3, 3), device="cuda"), [[0, 1, 2]], device="cpu")
 
 
-def test_wrong_tensors(torch, scenes):
+def test_wrong_tensors(torch, gpu):
     resident = torch.from_numpy(rays_of(100)).cuda()
     with pytest.raises(ValueError, match="rays: not contiguous"):
-        scenes[0].cast_rays(OnlyDlpack(resident[::2]))
+        gpu.cast_rays(OnlyDlpack(resident[::2]))
     with pytest.raises(TypeError, match="rays: float16: expected float32 or float64"):
-        scenes[0].cast_rays(resident.half())
+        gpu.cast_rays(resident.half())
     with pytest.raises(TypeError, match="t_hit: float64: expected float32"):
         out = torch.zeros(100, dtype=torch.float64, device="cuda")
-        scenes[0].cast_rays(resident, out=hw.RayHits(t_hit=out))
+        gpu.cast_rays(resident, out=hw.RayHits(t_hit=out))
 
 
 def test_exhausted_memory_of_the_gpu(torch):

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -85,20 +86,14 @@ def test_queries_of_several_threads():
     scene = hw.Scene(*soup(2000), device="cpu", threads=1)
     rays = [random_rays(20000, centre=(0.5, 0.5, 0.5), seed=k) for k in range(4)]
     alone = [scene.cast_rays(r).t_hit for r in rays]
-    together: list = [None] * 4
 
     def query(k: int) -> None:
         for _ in range(3):
-            together[k] = scene.cast_rays(rays[k]).t_hit
+            np.testing.assert_array_equal(scene.cast_rays(rays[k]).t_hit, alone[k])
             scene.count_intersections(rays[k][:500])
 
-    threads = [threading.Thread(target=query, args=(k,)) for k in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for mine, expected in zip(together, alone):
-        np.testing.assert_array_equal(mine, expected)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(query, range(4)))  # raises what a thread raised
 
 
 def test_updates_during_queries_of_another_thread():
