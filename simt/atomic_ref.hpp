@@ -21,6 +21,19 @@ inline constexpr auto acquire = cuda::memory_order_acquire;
 inline constexpr auto release = cuda::memory_order_release;
 inline constexpr auto acq_rel = cuda::memory_order_acq_rel;
 
+// The memory order of an atomic write to memory that is later freed and reused, if another thread
+// overwrites this word before the free.
+// In C++ only a release orders the write before the stores of the memory's next owner. On a GPU it
+// may be relaxed: PTX orders accesses to one location by coherence, and the overwriting access
+// comes before those stores. A release would wait for all of the thread's own stores.
+HEAPWOOD_FN constexpr auto order_by_coherence() {
+#if defined(__CUDA_ARCH__)
+  return relaxed;
+#else
+  return release;
+#endif
+}
+
 // atomic_ref of a 64-bit word that is known to be in global memory. For a generic address the
 // compiler emits a test for shared memory at each 64-bit addition, and the warp waits for the
 // answer from L2 even if it does not use the result.

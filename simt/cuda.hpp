@@ -22,6 +22,7 @@
 #include <thread>
 #include <vector>
 
+#include "simt/clock.hpp"
 #include "simt/control.hpp"
 #include "simt/cuda_warp.hpp"
 #include "simt/device.hpp"
@@ -101,12 +102,11 @@ struct CudaWait {
   bool stopped = false, was_interrupted = false;
 
   CudaWait(const CudaEvent& end, DeviceControl& control, const LaunchLimits& limits) {
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = HostClock::now();
     double stopped_at = 0;  // seconds
     for (cudaError_t status; (status = cudaEventQuery(end.get())) != cudaSuccess;) {
       if (status != cudaErrorNotReady) check_cuda(status, limits.what);
-      const double seconds =
-          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      const double seconds = seconds_since(start);
       if (!stopped && (seconds > limits.seconds || interrupted())) {
         stopped = true;
         was_interrupted = seconds <= limits.seconds;

@@ -20,14 +20,7 @@ constexpr const char* reason =
 }  // namespace
 
 int count() { return 0; }
-DeviceInfo describe(int) {
-  DeviceInfo none;
-  none.id = {DeviceKind::cuda, 0, 0};
-  none.key = "cuda:0";
-  none.name = "CUDA";
-  none.reason = reason;
-  return none;
-}
+DeviceInfo describe(int) { return no_gpu(reason); }
 std::vector<DeviceInfo> list() { return {describe(0)}; }
 void* allocate(int, std::size_t) { absent(); }
 void free(int, void*) noexcept {}

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "simt/address_range.hpp"
 #include "simt/cuda.hpp"
 #include "simt/nvml.hpp"
 
@@ -18,15 +19,6 @@ namespace {
 
 std::string version(int v) {
   return std::to_string(v / 1000) + "." + std::to_string(v % 1000 / 10);
-}
-
-DeviceInfo unusable(const std::string& reason) {
-  DeviceInfo info;
-  info.id = {DeviceKind::cuda, 0, 0};
-  info.key = "cuda:0";
-  info.name = "CUDA";
-  info.reason = reason;
-  return info;
 }
 
 // A kernel whose attributes tell whether this program contains code for a device.
@@ -73,12 +65,12 @@ std::optional<DeviceInfo> why_unusable(int& count) {
   if (status == cudaErrorInsufficientDriver) {
     int driver = 0;
     cudaDriverGetVersion(&driver);
-    return unusable(driver == 0 ? "no CUDA driver on this machine; install the NVIDIA driver"
+    return no_gpu(driver == 0 ? "no CUDA driver on this machine; install the NVIDIA driver"
                                 : "the driver supports CUDA " + version(driver) +
                                       " only; update the NVIDIA driver");
   }
   if (status != cudaSuccess)
-    return unusable(std::string("no usable GPU: ") + cudaGetErrorString(status));
+    return no_gpu(std::string("no usable GPU: ") + cudaGetErrorString(status));
   return std::nullopt;
 }
 
@@ -93,7 +85,7 @@ DeviceInfo describe(int index) {
   int count = 0;
   if (const auto none = why_unusable(count)) return *none;
   if (index < count) return describe_gpu(index);
-  return unusable("no such GPU; see 'heapwood list devices'");
+  return no_gpu("no such GPU; see 'heapwood list devices'");
 }
 
 std::vector<DeviceInfo> list() {
@@ -199,6 +191,10 @@ std::size_t pool_reserved(int device) {
       cudaMemPoolGetAttribute(memory_pool(device), cudaMemPoolAttrReservedMemCurrent, &bytes),
       "memory pool");
   return bytes;
+}
+
+std::unique_ptr<VirtualRange> reserve_range(int device, std::size_t bytes) {
+  return std::make_unique<VirtualRangeOf<CudaRange>>(device, bytes);
 }
 
 }  // namespace heapwood::simt::cuda_runtime

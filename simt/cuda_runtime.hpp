@@ -4,12 +4,23 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "simt/device.hpp"
 #include "simt/virtual_range.hpp"
 
 namespace heapwood::simt::cuda_runtime {
+
+// The entry for a GPU that there is not.
+inline DeviceInfo no_gpu(const std::string& reason) {
+  DeviceInfo none;
+  none.id = {DeviceKind::cuda, 0, 0};
+  none.key = "cuda:0";
+  none.name = "CUDA";
+  none.reason = reason;
+  return none;
+}
 
 // One entry per GPU; if there is none, one unusable entry with the reason.
 std::vector<DeviceInfo> list();

@@ -9,18 +9,12 @@ namespace heapwood::simt {
 
 namespace {
 
-class CpuVirtualRange final : public VirtualRange {
+class CpuVirtualRange final : public VirtualRangeOf<CpuRange> {
  public:
-  explicit CpuVirtualRange(std::size_t bytes) : range_(0, bytes) { describe(range_); }
+  using VirtualRangeOf::VirtualRangeOf;
   bool map(std::size_t offset, std::size_t bytes) override {
-    return bytes <= platform_available({}) && range_.map(offset, bytes);
+    return bytes <= platform_available({}) && VirtualRangeOf::map(offset, bytes);
   }
-  void unmap(std::size_t offset, std::size_t bytes) noexcept override {
-    range_.unmap(offset, bytes);
-  }
-
- private:
-  CpuRange range_;
 };
 
 }  // namespace
@@ -28,7 +22,7 @@ class CpuVirtualRange final : public VirtualRange {
 std::unique_ptr<VirtualRange> reserve_range(const DeviceId& device, std::size_t bytes) {
   try {
     if (device.kind == DeviceKind::cuda) return cuda_runtime::reserve_range(device.index, bytes);
-    return std::make_unique<CpuVirtualRange>(bytes);
+    return std::make_unique<CpuVirtualRange>(0, bytes);
   } catch (const Error& error) {
     const bool on_gpu = device.kind == DeviceKind::cuda;
     throw Error(error.exit(), std::string(on_gpu ? "" : "cpu: ") + error.what() +

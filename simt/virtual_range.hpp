@@ -27,15 +27,26 @@ class VirtualRange {
 
  protected:
   VirtualRange() = default;
-  template <class Range>
-  void describe(const Range& range) {
-    base_ = range.base();
-    bytes_ = range.bytes();
-    granularity_ = range.granularity();
-  }
 
   std::byte* base_ = nullptr;
-  std::size_t bytes_ = 0, granularity_ = std::size_t{2} << 20;
+  std::size_t bytes_ = 0, granularity_ = 0;
+};
+
+template <class Range>  // CpuRange or CudaRange
+class VirtualRangeOf : public VirtualRange {
+ public:
+  VirtualRangeOf(int device, std::size_t bytes) : range_(device, bytes) {
+    base_ = range_.base();
+    bytes_ = range_.bytes();
+    granularity_ = range_.granularity();
+  }
+  bool map(std::size_t offset, std::size_t bytes) override { return range_.map(offset, bytes); }
+  void unmap(std::size_t offset, std::size_t bytes) noexcept override {
+    range_.unmap(offset, bytes);
+  }
+
+ private:
+  Range range_;
 };
 
 // Rounds `bytes` up to the granularity. Throws Error{Exit::failed} if it cannot reserve addresses.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <initializer_list>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -11,19 +12,26 @@
 
 namespace heapwood::tests {
 
+// Calls f() and returns the E that it must throw.
+template <class E, class F>
+E caught(F f) {
+  try {
+    f();
+  } catch (const E& error) {
+    return error;
+  }
+  throw std::logic_error("nothing was thrown");
+}
+
 // Calls f(). Expects an Error of this kind with a text of one line that contains every part.
 template <class F>
 void expect_error(Exit exit, std::initializer_list<std::string_view> parts, F f) {
-  try {
-    f();
-    ADD_FAILURE() << "no error";
-  } catch (const Error& error) {
-    const std::string text = error.what();
-    EXPECT_EQ(error.exit(), exit) << text;
-    EXPECT_EQ(text.find('\n'), std::string::npos) << text;
-    for (const std::string_view part : parts)
-      EXPECT_NE(text.find(part), std::string::npos) << text << "\nlacks " << part;
-  }
+  const auto error = caught<Error>(f);
+  const std::string text = error.what();
+  EXPECT_EQ(error.exit(), exit) << text;
+  EXPECT_EQ(text.find('\n'), std::string::npos) << text;
+  for (const std::string_view part : parts)
+    EXPECT_NE(text.find(part), std::string::npos) << text << "\nlacks " << part;
 }
 
 }  // namespace heapwood::tests

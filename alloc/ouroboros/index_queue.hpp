@@ -13,7 +13,7 @@
 #include "alloc/ouroboros/chunks.hpp"
 #include "alloc/primitives/lane_group.hpp"
 #include "alloc/primitives/word.hpp"
-#include "simt/order_by_coherence.hpp"
+#include "simt/atomic_ref.hpp"
 #include "simt/warp.hpp"
 
 namespace heapwood::alloc::ouroboros {

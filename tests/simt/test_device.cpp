@@ -8,6 +8,7 @@
 
 #include "simt/device.hpp"
 #include "simt/memory.hpp"
+#include "tests/errors.hpp"
 
 namespace heapwood::simt {
 namespace {
@@ -45,13 +46,7 @@ TEST(Devices, AreFoundByName) {
 }
 
 Error error_of(const std::string& key) {
-  try {
-    find_device(key);
-  } catch (const Error& error) {
-    return error;
-  }
-  ADD_FAILURE() << key << ": found";
-  return {Exit::done, ""};
+  return tests::caught<Error>([&] { find_device(key); });
 }
 
 TEST(Devices, ErrorsNameTheDeviceAndHaveTheirExitCode) {
@@ -125,13 +120,10 @@ TEST(Memory, EmptyMemoryIsValid) {
 
 TEST(Memory, ExhaustionIsAnErrorThatNamesTheSize) {
   for (const DeviceId& device : usable_devices()) {
-    try {
-      const Memory memory(device, std::size_t{1} << 50);
-      ADD_FAILURE() << "allocated a pebibyte";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.exit(), Exit::failed);
-      EXPECT_NE(std::string(error.what()).find_first_of("0123456789"), std::string::npos);
-    }
+    const auto error =
+        tests::caught<Error>([&] { const Memory pebibyte(device, std::size_t{1} << 50); });
+    EXPECT_EQ(error.exit(), Exit::failed);
+    EXPECT_NE(std::string(error.what()).find_first_of("0123456789"), std::string::npos);
     EXPECT_GT(device_available(device), 0u);
   }
 }

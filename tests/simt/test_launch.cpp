@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "simt/barrier.hpp"
+#include "tests/errors.hpp"
 #include "tests/simt/function_kernel.hpp"
 #include "tests/simt/lockstep.hpp"
 #include "tests/simt/turned_clock.hpp"
@@ -18,7 +19,7 @@
 namespace heapwood::simt {
 namespace {
 
-using tests::FunctionKernel, tests::TurnedClock;
+using tests::caught, tests::FunctionKernel, tests::TurnedClock;
 
 // Every warp waits for all others, which requires that all are resident, and then counts itself.
 // workers = 0: as many warps as the device has threads.
@@ -129,16 +130,13 @@ template <class Device, class Kernel>
 void expect_time_limit(const Device& device, const Kernel& kernel) {
   const TurnedClock clock;
   const HostClock::time_point start = HostClock::now();
-  try {
-    device.launch(kernel, 2, {.seconds = 0.05, .what = "the spinning kernel"});
-    FAIL() << "not stopped";
-  } catch (const Stopped& stopped) {
-    EXPECT_EQ(stopped.reason(), Stopped::Reason::time_limit);
-    EXPECT_EQ(stopped.exit(), Exit::failed);
-    EXPECT_STREQ(stopped.what(),
-                 "the spinning kernel: not finished after 0.05 s, stopped; raise --timeout if it "
-                 "may take longer");
-  }
+  const auto stopped = caught<Stopped>(
+      [&] { device.launch(kernel, 2, {.seconds = 0.05, .what = "the spinning kernel"}); });
+  EXPECT_EQ(stopped.reason(), Stopped::Reason::time_limit);
+  EXPECT_EQ(stopped.exit(), Exit::failed);
+  EXPECT_STREQ(stopped.what(),
+               "the spinning kernel: not finished after 0.05 s, stopped; raise --timeout if it "
+               "may take longer");
   EXPECT_GE(seconds_since(start), 0.05);
 }
 
@@ -152,16 +150,12 @@ TEST(Launch, EndsAtTheTimeLimit) {
 TEST(Launch, EndsOnAnInterrupt) {
   clear_interrupt();
   EXPECT_FALSE(interrupted());
-  try {
-    Cpu().launch(FunctionKernel{[](auto& warp) {
-                   if (warp.worker() == 0) interrupt();
-                   wait_until(warp, [] { return false; });
-                 }},
-                 2);
-    ADD_FAILURE() << "not stopped";
-  } catch (const Stopped& stopped) {
-    EXPECT_EQ(stopped.reason(), Stopped::Reason::interrupted);
-  }
+  const FunctionKernel interrupt_itself{[](auto& warp) {
+    if (warp.worker() == 0) interrupt();
+    wait_until(warp, [] { return false; });
+  }};
+  EXPECT_EQ(caught<Stopped>([&] { Cpu().launch(interrupt_itself, 2); }).reason(),
+            Stopped::Reason::interrupted);
   EXPECT_TRUE(interrupted());
   std::vector<std::uint32_t> visits(1);
   // No launch begins after an interruption.
@@ -187,17 +181,14 @@ void expect_failure(const Device& device) {
       EXPECT_FALSE(barrier.arrive_and_wait(warp));
     }
   }};
-  try {
-    device.launch(fail, 4, {.what = "the failing kernel"});
-    FAIL() << "no error";
-  } catch (const KernelFailure& failure) {
-    EXPECT_EQ(failure.code, 42u);
-    EXPECT_EQ(failure.operand[0], 1u);
-    EXPECT_EQ(failure.operand[1], std::uint64_t{1} << 40);
-    EXPECT_EQ(failure.operand[2], ~std::uint64_t{0});
-    EXPECT_EQ(failure.exit(), Exit::failed);
-    EXPECT_NE(std::string(failure.what()).find("the failing kernel"), std::string::npos);
-  }
+  const auto failure =
+      caught<KernelFailure>([&] { device.launch(fail, 4, {.what = "the failing kernel"}); });
+  EXPECT_EQ(failure.code, 42u);
+  EXPECT_EQ(failure.operand[0], 1u);
+  EXPECT_EQ(failure.operand[1], std::uint64_t{1} << 40);
+  EXPECT_EQ(failure.operand[2], ~std::uint64_t{0});
+  EXPECT_EQ(failure.exit(), Exit::failed);
+  EXPECT_NE(std::string(failure.what()).find("the failing kernel"), std::string::npos);
 }
 
 TEST(Launch, FailureCarriesCodeAndOperands) {
@@ -205,23 +196,14 @@ TEST(Launch, FailureCarriesCodeAndOperands) {
   expect_failure(Lockstep<4>());
 }
 
-template <class Launch>
-void expect_stopped(const char* message, Launch launch) {
-  try {
-    launch();
-    ADD_FAILURE() << "not stopped";
-  } catch (const Stopped& stopped) {
-    EXPECT_EQ(stopped.reason(), Stopped::Reason::time_limit);
-    EXPECT_EQ(std::string(stopped.what()).find(message), 0u) << stopped.what();
-  }
-}
-
 // A launch may get what is left of a longer limit: the message states the whole limit.
 TEST(Launch, MessageStatesTheWholeLimit) {
   const TurnedClock clock;
-  expect_stopped("the part: not finished after 7 s", [] {
-    Cpu().launch(spin, 1, {.seconds = 0.03, .what = "the part", .stated_seconds = 7});
-  });
+  const auto stopped = caught<Stopped>(
+      [] { Cpu().launch(spin, 1, {.seconds = 0.03, .what = "the part", .stated_seconds = 7}); });
+  EXPECT_EQ(stopped.reason(), Stopped::Reason::time_limit);
+  EXPECT_EQ(std::string(stopped.what()).find("the part: not finished after 7 s"), 0u)
+      << stopped.what();
 }
 
 TEST(Control, RecordsTheFirstError) {
