@@ -1,22 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <new>
 #include <tuple>
 #include <utility>
 
 #include "render/film.hpp"
 #include "render/random.hpp"
 #include "render/renderer.hpp"
+#include "tests/folder.hpp"
 #include "tests/render/pictures.hpp"
 
 extern "C" int stbi_zlib_decode_buffer(char* to, int to_size, const char* from, int from_size);
@@ -24,20 +20,8 @@ extern "C" int stbi_zlib_decode_buffer(char* to, int to_size, const char* from, 
 namespace heapwood::render {
 namespace {
 
-class ImagePng : public testing::Test {
- protected:
-  void SetUp() override {
-    folder_ = std::filesystem::temp_directory_path() /
-              ("heapwood_png_" + std::to_string(getpid()) + "_" +
-               testing::UnitTest::GetInstance()->current_test_info()->name());
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
-  std::filesystem::path folder_;
-};
-
-TEST_F(ImagePng, ReadsWhatItWrote) {
+TEST(ImagePng, ReadsWhatItWrote) {
+  const tests::Folder folder;
   Image image(37, 21);
   for (unsigned y = 0; y < image.height; ++y) {
     for (unsigned x = 0; x < image.width; ++x) {
@@ -45,16 +29,15 @@ TEST_F(ImagePng, ReadsWhatItWrote) {
                         static_cast<std::uint8_t>(x ^ y)};
     }
   }
-  std::ofstream(path("a.png"), std::ios::binary) << to_png(image);
-  EXPECT_EQ(read_png(path("a.png")), image);
+  EXPECT_EQ(read_png(folder.write("a.png", to_png(image))), image);
 }
 
-TEST_F(ImagePng, NoPixelsAreNoPicture) { EXPECT_THROW(to_png(Image()), Error); }
+TEST(ImagePng, NoPixelsAreNoPicture) { EXPECT_THROW(to_png(Image()), Error); }
 
-TEST_F(ImagePng, ReadingRefusesWhatIsNoPicture) {
-  EXPECT_THROW(read_png(path("missing.png")), Error);
-  std::ofstream(path("text.png")) << "this is not a picture";
-  EXPECT_THROW(read_png(path("text.png")), Error);
+TEST(ImagePng, ReadingRefusesWhatIsNoPicture) {
+  const tests::Folder folder;
+  EXPECT_THROW(read_png(folder / "missing.png"), Error);
+  EXPECT_THROW(read_png(folder.write("text.png", "this is not a picture")), Error);
 }
 
 TEST(ImageFilm, AppliesSrgbAndToneCurve) {

@@ -20,6 +20,14 @@ namespace heapwood::scenes::testing {
 using tests::expect_error;
 using tests::Folder;
 
+// Files of one triangle: (0,0,0), (1,0,0), (0,1,0).
+inline const std::string triangle_obj = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n",
+                         triangle_ply =
+                             "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\n"
+                             "property float y\nproperty float z\nelement face 1\n"
+                             "property list uchar int vertex_indices\nend_header\n"
+                             "0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n";
+
 inline std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }

@@ -144,11 +144,8 @@ TEST(Mesh, OnlyVerticesOfTrianglesDecideOnTheOrigin) {
 TEST(Load, ByNameAndByExtensionInAnyCase) {
   const Folder folder;
   EXPECT_EQ(load("Flat:10").triangles.size(), 10u);
-  folder.write("a.PLY",
-               "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\n"
-               "property float z\nelement face 1\nproperty list uchar int vertex_indices\n"
-               "end_header\n0 0 0 1 0 0 0 1 0 3 0 1 2\n");
-  folder.write("c.Obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
+  folder.write("a.PLY", triangle_ply);
+  folder.write("c.Obj", triangle_obj);
   expect_same(load(folder / "a.PLY"), load(folder / "c.Obj"));
   EXPECT_EQ(load(folder / "a.PLY").name, "a");
 }
@@ -196,8 +193,7 @@ TEST(Load, DoesNotWaitForAPipe) {
 
 TEST(Load, AMissingMaterialIsNoReasonToSpeak) {
   const Folder folder;
-  const std::string path =
-      folder.write("a.obj", "mtllib gone.mtl\nusemtl gone\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
+  const std::string path = folder.write("a.obj", "mtllib gone.mtl\nusemtl gone\n" + triangle_obj);
   ::testing::internal::CaptureStdout();
   ::testing::internal::CaptureStderr();
   EXPECT_EQ(load(path).triangles.size(), 1u);
@@ -279,17 +275,11 @@ class Interruption : public ::testing::Test {
 };
 
 TEST_F(Interruption, EndsReadingOfEveryFormat) {
-  const std::string obj = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n",
-                    ply =
-                        "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\n"
-                        "property float y\nproperty float z\nelement face 1\n"
-                        "property list uchar int vertex_indices\nend_header\n"
-                        "0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n";
-  EXPECT_THROW(parse_obj(obj, "a.obj"), simt::Stopped);
-  EXPECT_THROW(parse_ply(std::as_bytes(std::span(ply)), "a.ply"), simt::Stopped);
+  EXPECT_THROW(parse_obj(triangle_obj, "a.obj"), simt::Stopped);
+  EXPECT_THROW(parse_ply(bytes_of(triangle_ply), "a.ply"), simt::Stopped);
   const Folder folder;
-  EXPECT_THROW(load(folder.write("a.obj", obj)), simt::Stopped);
-  EXPECT_EQ(digest(folder.write("a.obj", obj)), "");
+  EXPECT_THROW(load(folder.write("a.obj", triangle_obj)), simt::Stopped);
+  EXPECT_EQ(digest(folder.write("a.obj", triangle_obj)), "");
 }
 
 // It is not taken for a fault of the file that is being read.
