@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bench/bench_runner.hpp"
+#include "simt/clock.hpp"
 #include "viewer/built_scene.hpp"
 #include "viewer/live.hpp"
 #include "viewer/recording.hpp"
@@ -97,7 +98,7 @@ class Jobs {
   JobProgress progress_;
   std::deque<JobOutcome> outcomes_;
   bool stop_ = false;
-  double started_ = 0;
+  simt::HostClock::time_point started_{};
   std::thread thread_;  // declared last because it uses everything above
 };
 

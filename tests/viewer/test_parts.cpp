@@ -93,6 +93,14 @@ TEST(BackgroundNodes, TheLatestRequestIsExplained) {
   EXPECT_EQ(view.shown->place().node, children[1].back().node);
 }
 
+// The point in the coordinates of OpenGL: 1 is the edge of the picture.
+Vec3 projected(const gl::Matrix& matrix, Vec3 p) {
+  const auto row = [&, m = matrix.m](int r) {
+    return m[r] * p.x + m[4 + r] * p.y + m[8 + r] * p.z + m[12 + r];
+  };
+  return Vec3{row(0), row(1), row(2)} * (1 / row(3));
+}
+
 float distance(const render::Camera& c) { return length(c.target - c.eye); }
 
 TEST(CameraControl, OrbitStopsAtThePole) {
@@ -114,16 +122,10 @@ TEST(CameraControl, OrbitAboutAPoint) {
   EXPECT_GT(length(moved.eye - start.eye), 0.5f);
   EXPECT_NEAR(length(moved.eye - point), length(start.eye - point), 1e-4);
   EXPECT_NEAR(distance(moved), distance(start), 1e-4);
-  const gl::Matrix before = projection(start, 640, 480, 20),
-                   after = projection(moved, 640, 480, 20);
-  const auto coordinate = [&](const gl::Matrix& m, int r) {
-    const auto row = [&](int i) {
-      return m.m[i] * point.x + m.m[4 + i] * point.y + m.m[8 + i] * point.z + m.m[12 + i];
-    };
-    return row(r) / row(3);
-  };
-  EXPECT_NEAR(coordinate(before, 0), coordinate(after, 0), 1e-4);
-  EXPECT_NEAR(coordinate(before, 1), coordinate(after, 1), 1e-4);
+  const Vec3 before = projected(projection(start, 640, 480, 20), point),
+             after = projected(projection(moved, 640, 480, 20), point);
+  EXPECT_NEAR(before.x, after.x, 1e-4);
+  EXPECT_NEAR(before.y, after.y, 1e-4);
 }
 
 TEST(CameraControl, LinesLieWhereTheRaysGo) {
@@ -133,13 +135,10 @@ TEST(CameraControl, LinesLieWhereTheRaysGo) {
   for (const auto& [x, y] :
        {std::pair{320.0f, 240.0f}, std::pair{10.5f, 20.5f}, std::pair{600.0f, 470.0f}}) {
     const kdtree::Ray ray = frame.ray(x, y, 1e30f);
-    const Vec3 p = ray.origin + ray.direction * 7.0f;
-    const auto row = [&](int r) {
-      return m.m[r] * p.x + m.m[4 + r] * p.y + m.m[8 + r] * p.z + m.m[12 + r];
-    };
-    EXPECT_NEAR((row(0) / row(3) + 1) * 320, x, 0.01);
-    EXPECT_NEAR((1 - row(1) / row(3)) * 240, y, 0.01);
-    EXPECT_LT(std::fabs(row(2) / row(3)), 1);
+    const Vec3 p = projected(m, ray.origin + ray.direction * 7.0f);
+    EXPECT_NEAR((p.x + 1) * 320, x, 0.01);
+    EXPECT_NEAR((1 - p.y) * 240, y, 0.01);
+    EXPECT_LT(std::fabs(p.z), 1);
   }
 }
 
