@@ -18,7 +18,7 @@
 #include "bench/program/messages.hpp"
 #include "bench/program/options.hpp"
 #include "bench/results/format.hpp"
-#include "render/auto_light.hpp"
+#include "render/auto_camera.hpp"
 #include "render/camera_path.hpp"
 #include "render/renderer.hpp"
 #include "scenes/file.hpp"

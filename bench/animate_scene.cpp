@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "render/auto_light.hpp"
+#include "render/auto_camera.hpp"
 #include "render/kernel.hpp"
 #include "render/ray_sets.hpp"
 #include "simt/clock.hpp"

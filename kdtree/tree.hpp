@@ -6,7 +6,6 @@
 #include <span>
 #include <vector>
 
-#include "geometry/box.hpp"
 #include "geometry/triangle.hpp"
 #include "simt/config.hpp"
 

@@ -2,16 +2,64 @@
 #include "render/auto_camera.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <numbers>
 #include <optional>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "render/surface.hpp"
 
 namespace heapwood::render {
+namespace {
+
+// The sample has at least this many triangles, if the mesh has them, and less than twice as many.
+constexpr std::size_t min_sample = 30000;
+
+// The box of the centres of a sample of the triangles, without those that have the outer tenth of
+// the sample's area at each end of each axis. Empty if the sample has no area.
+Box core_of(const kdtree::MeshView& mesh) {
+  const std::size_t step = std::max<std::size_t>(1, mesh.triangles.size() / min_sample);
+  Box core;
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    std::vector<std::pair<float, double>> centres;  // with areas
+    double all = 0, below = 0;
+    for (std::size_t i = 0; i < mesh.triangles.size(); i += step) {
+      const Corners t = kdtree::corners(mesh, static_cast<std::uint32_t>(i));
+      centres.emplace_back(bounds(t).centre()[axis], area(t));
+      all += centres.back().second;
+    }
+    std::sort(centres.begin(), centres.end());
+    for (const auto& [centre, area] : centres) {
+      if (below <= outlier_area * all) core.lo[axis] = centre;
+      if (below < (1 - outlier_area) * all) core.hi[axis] = centre;
+      below += area;
+    }
+  }
+  return core;
+}
+
+}  // namespace
+
+Box main_part(const kdtree::MeshView& mesh, const Box& all) {
+  Box part = core_of(mesh);
+  if (part.empty()) return all;
+  // Replaces the box by that of all triangles near it, until the box stays the same.
+  for (Box last; part != last;) {
+    last = std::exchange(part, Box{});
+    const Vec3d extent = to_double(last.hi) - to_double(last.lo);
+    const auto gap = static_cast<float>(outlier_gap * std::hypot(extent.x, extent.y, extent.z));
+    const Box limit{last.lo - Vec3{gap, gap, gap}, last.hi + Vec3{gap, gap, gap}};
+    for (std::uint32_t i = 0; i < mesh.triangles.size(); ++i) {
+      const Box box = bounds(kdtree::corners(mesh, i));
+      if (!intersect(box, limit).empty()) part.grow(box);
+    }
+  }
+  return part;
+}
+
 namespace {
 
 constexpr unsigned view_columns = 32, view_rows = 18;
@@ -40,8 +88,6 @@ struct Axes {
   Vec3 level(float azimuth) const { return front * std::cos(azimuth) + side * std::sin(azimuth); }
 };
 
-bool contains(const Box& box, Vec3 p) { return intersect(box, {p, p}) == Box{p, p}; }
-
 // Corners inside the box of fewer than 60,000 triangles spread over the mesh, for framing.
 // Triangles are used, not the vertex array, because a mesh may contain unused vertices.
 std::vector<Vec3> silhouette(const kdtree::MeshView& mesh, const Box& box) {
@@ -49,7 +95,7 @@ std::vector<Vec3> silhouette(const kdtree::MeshView& mesh, const Box& box) {
   const std::size_t step = std::max<std::size_t>(1, mesh.triangles.size() / 30000);
   for (std::size_t i = 0; i < mesh.triangles.size(); i += step) {
     for (const std::uint32_t v : mesh.triangles[i].v) {
-      if (contains(box, mesh.vertices[v])) points.push_back(mesh.vertices[v]);
+      if (box.contains(mesh.vertices[v])) points.push_back(mesh.vertices[v]);
     }
   }
   return points;

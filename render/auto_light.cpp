@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "render/auto_light.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -39,10 +38,7 @@ Seen look(const Scene& scene, const Camera& camera, const Box& box) {
     seen.distances.push_back(hits[i].t);
   }
   std::sort(seen.distances.begin(), seen.distances.end());
-  for (unsigned axis = 0; axis < 3; ++axis) {
-    seen.outside =
-        seen.outside || camera.eye[axis] < box.lo[axis] || camera.eye[axis] > box.hi[axis];
-  }
+  seen.outside = !box.contains(camera.eye);
   return seen;
 }
 
@@ -87,7 +83,8 @@ double emitter_brightness(const Scene& scene, const Seen& seen) {
         std::upper_bound(cumulative.begin(), cumulative.end(), random.even_value(k, 2));
     const auto i = std::min<std::size_t>(static_cast<std::size_t>(found - cumulative.begin()),
                                          cumulative.size() - 1);
-    const Corners t = kdtree::corners(scene.mesh(), materials.emitters()[i]);
+    const DeviceMaterials::Emitter& emitter = materials.emitters()[i];
+    const Corners t = kdtree::corners(scene.mesh(), emitter.triangle);
     const Point2 u = random.even_point(k, 0);
     const float root = std::sqrt(u.x);
     const Vec3 start = start_above(s);
@@ -99,10 +96,9 @@ double emitter_brightness(const Scene& scene, const Seen& seen) {
     if (!(distance > 0 && cosines > 0)) continue;
     rays.push_back({start, 0, d, distance * (1 - 1e-4f)});
     // Limited, because otherwise one ray near an emitter would outweigh all others.
-    strength.push_back(
-        materials.emission_share(i) *
-        std::min(materials.view().emitters.power * cosines / (3.14159265 * distance * distance),
-                 static_cast<double>(luminance(materials.emission(i)))));
+    strength.push_back(emitter.share * std::min(materials.view().emitters.power * cosines /
+                                                    (3.14159265 * distance * distance),
+                                                static_cast<double>(luminance(emitter.emission))));
   }
   const std::vector<kdtree::Hit> hits = scene.occluded(rays);
   double sum = 0;

@@ -16,8 +16,6 @@ namespace {
 
 constexpr const char* same_point = "camera: eye and target are the same point";
 
-bool finite(Vec3 v) { return std::isfinite(v.x) && std::isfinite(v.y) && std::isfinite(v.z); }
-
 void check_fov(float fov) {
   if (!(fov > 0 && fov < 180)) {
     throw Error(Exit::usage,
@@ -26,7 +24,7 @@ void check_fov(float fov) {
 }
 
 void check(const Camera& camera) {
-  if (!finite(camera.eye) || !finite(camera.target) || !std::isfinite(camera.fov)) {
+  if (!is_finite(camera.eye) || !is_finite(camera.target) || !std::isfinite(camera.fov)) {
     throw Error(Exit::usage, "camera: all seven numbers must be finite");
   }
   if (camera.eye == camera.target) throw Error(Exit::usage, same_point);

@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "geometry/vec3d.hpp"
+#include "geometry/vec.hpp"
 #include "kdtree/traverse/intersect.hpp"
 
 namespace heapwood::render {

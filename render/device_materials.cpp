@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
-#include "geometry/vec3d.hpp"
+#include "geometry/vec.hpp"
 
 namespace heapwood::render {
 namespace {
@@ -22,11 +23,6 @@ const std::vector<float>& light_of_bytes() {
     return light;
   }();
   return table;
-}
-
-double area_of(const Corners& t) {
-  const auto [x, y, z] = cross(to_double(t.b) - to_double(t.a), to_double(t.c) - to_double(t.a));
-  return 0.5 * std::sqrt(x * x + y * y + z * z);
 }
 
 // Whether an array of the appearance has an entry for each of `count` elements of the mesh.
@@ -143,13 +139,15 @@ void DeviceMaterials::list_emitters(const simt::DeviceId& device, const kdtree::
   const bool has_one_material = !complete(appearance.triangle_materials, mesh.triangles.size());
   const std::vector<Triangle>& uv_triangles = appearance.uv_triangles;
   const bool has_uv_triangles = complete(uv_triangles, mesh.triangles.size());
+  std::vector<Emitter> found;
+  std::vector<std::uint32_t> ids;
   std::vector<double> sums;
   double power = 0;
   for (std::uint32_t id = 0; id < mesh.triangles.size(); ++id) {
     const std::uint32_t index = has_one_material ? 0 : appearance.triangle_materials[id];
     const DeviceMaterial& m = materials[index < materials.size() ? index : 0];
     if (!emits(m)) continue;
-    const double here = area_of(kdtree::corners(mesh, id)) * luminance(m.emission);
+    const double here = area(kdtree::corners(mesh, id)) * luminance(m.emission);
     if (!(here > 0) || !std::isfinite(here)) continue;
     float share = 1;
     if (m.emission_texture != no_texture) {
@@ -161,23 +159,17 @@ void DeviceMaterials::list_emitters(const simt::DeviceId& device, const kdtree::
       if (!(share > 0)) continue;
     }
     power += here;
-    host_emitters_.push_back(id);
-    host_emission_.push_back(m.emission);
-    host_shares_.push_back(share);
+    found.push_back({id, m.emission, share});
+    ids.push_back(id);
     sums.push_back(power);
   }
-  if (!(power > 0) || !std::isfinite(static_cast<float>(power)) ||
-      !(static_cast<float>(power) > 0)) {
-    host_emitters_.clear();
-    host_emission_.clear();
-    host_shares_.clear();
-    return;
-  }
+  if (!std::isfinite(static_cast<float>(power)) || !(static_cast<float>(power) > 0)) return;
+  host_emitters_ = std::move(found);
   for (const double sum : sums) host_cumulative_.push_back(static_cast<float>(sum / power));
-  emitters_ = {device, host_emitters_};
+  emitters_ = {device, ids};
   cumulative_ = {device, host_cumulative_};
-  view_.emitters = {emitters_.data(), cumulative_.data(),
-                    static_cast<std::uint32_t>(host_emitters_.size()), static_cast<float>(power)};
+  view_.emitters = {emitters_.data(), cumulative_.data(), static_cast<std::uint32_t>(ids.size()),
+                    static_cast<float>(power)};
 }
 
 }  // namespace heapwood::render

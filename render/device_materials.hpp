@@ -20,11 +20,13 @@ class DeviceMaterials {
   const MaterialView& view() const { return view_; }
 
   // For the host: the emitting triangles and their shares of the power, as in view().emitters.
-  const std::vector<std::uint32_t>& emitters() const { return host_emitters_; }
+  struct Emitter {
+    std::uint32_t triangle;
+    Vec3 emission;  // of its material
+    float share;    // the mean of the texture that multiplies it
+  };
+  const std::vector<Emitter>& emitters() const { return host_emitters_; }
   const std::vector<float>& cumulative() const { return host_cumulative_; }
-  // The emission of emitter i's material, and the mean of the texture that multiplies it.
-  Vec3 emission(std::size_t i) const { return host_emission_[i]; }
-  float emission_share(std::size_t i) const { return host_shares_[i]; }
 
  private:
   void list_emitters(const simt::DeviceId& device, const kdtree::MeshView& mesh,
@@ -37,9 +39,8 @@ class DeviceMaterials {
   simt::Buffer<Uv> uvs_;
   simt::Buffer<Triangle> uv_triangles_;
   simt::Buffer<float> cumulative_, linear_;
-  std::vector<std::uint32_t> host_emitters_;
-  std::vector<float> host_cumulative_, host_shares_;
-  std::vector<Vec3> host_emission_;
+  std::vector<Emitter> host_emitters_;
+  std::vector<float> host_cumulative_;
   MaterialView view_{};
 };
 

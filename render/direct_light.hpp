@@ -131,17 +131,8 @@ HEAPWOOD_INLINE Vec3 emitter_light(const View& scene, const Frame& frame, const 
   const Point2 u = bounce == 0 ? random.even_point(sample, first) : random.point(sample, first);
   const float choice =
       bounce == 0 ? random.even_value(sample, first + 2) : random.value(sample, first + 2);
-  std::uint32_t low = 0, high = emitters.count - 1;
-  while (low < high) {
-    const std::uint32_t middle = (low + high) / 2;
-    if (choice < emitters.cumulative[middle]) {
-      high = middle;
-    } else {
-      low = middle + 1;
-    }
-  }
   kdtree::Hit point;
-  point.triangle = emitters.triangles[low];
+  point.triangle = emitters.triangles[cell_at(emitters.cumulative, emitters.count, choice)];
   const float root = std::sqrt(u.x);
   point.u = root * (1 - u.y);
   point.v = root * u.y;

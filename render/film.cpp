@@ -9,8 +9,6 @@
 #include <cmath>
 #include <cstdio>
 #include <numbers>
-#include <string>
-#include <vector>
 
 namespace heapwood::render {
 namespace {

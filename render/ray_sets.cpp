@@ -86,9 +86,7 @@ RayMeasurement measure_rays(const Scene& scene, std::span<const kdtree::Ray> ray
     if (run > 0) result.runs_ms.push_back(ms);
   }
   result.found = out.download();
-  result.hits =
-      static_cast<std::size_t>(std::count_if(result.found.begin(), result.found.end(),
-                                             [](const kdtree::Hit& hit) { return hit.found(); }));
+  result.hits = static_cast<std::size_t>(std::ranges::count_if(result.found, &kdtree::Hit::found));
   simt::Buffer<StepSums> sums(device, std::vector<StepSums>(1));
   on.count_steps(device, scene.data(), in.data(), rays.size(), sums.data(), limits);
   result.steps = sums.download().front();

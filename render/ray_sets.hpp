@@ -14,7 +14,6 @@
 //             of Jarzynski and Olano 2020 (random.hpp).
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <vector>
 

@@ -2,11 +2,10 @@
 #include "render/renderer.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <cmath>
 
-#include "render/auto_light.hpp"
+#include "render/auto_camera.hpp"
 #include "render/kernel.hpp"
+#include "simt/clock.hpp"
 #include "simt/error.hpp"
 
 namespace heapwood::render {
@@ -125,15 +124,14 @@ Image develop(const RenderJob& job, const Film& film) {
 }
 
 Film render_film(const RenderJob& job, const Scene& scene) {
-  using Clock = std::chrono::steady_clock;
-  const auto start = Clock::now();
+  const auto start = simt::HostClock::now();
   Progressive picture(scene, job);
   // Launches are short, so that time limit, Ctrl-C and progress can be handled between them.
   const std::size_t pixels = std::size_t{job.width} * job.height;
   const auto samples_per_launch =
       static_cast<unsigned>(std::clamp<std::size_t>((std::size_t{4} << 20) / pixels, 1, max_spp));
   while (picture.samples() < job.spp) {
-    const double left = job.seconds - std::chrono::duration<double>(Clock::now() - start).count();
+    const double left = job.seconds - simt::seconds_since(start);
     picture.add(std::min(samples_per_launch, job.spp - picture.samples()), std::max(left, 0.0));
     if (job.progress) job.progress(picture.samples(), job.spp);
   }

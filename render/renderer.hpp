@@ -17,11 +17,11 @@ struct RenderJob {
   Mode mode = Mode::shaded;
   unsigned width = 1280, height = 720;
   unsigned spp = 16;  // samples per pixel
-  Camera camera;
+  Camera camera{};
   bool watertight = false;
   bool clay = false;  // modes shaded and path ignore the scene's colours
   std::uint32_t seed = 1;
-  std::optional<Lighting> lighting;  // absent: choose_lighting() for the camera
+  std::optional<Lighting> lighting{};  // absent: choose_lighting() for the camera
   // Lights pictures of mode path instead of `lighting`. It must outlive the picture.
   const Environment* environment = nullptr;
   unsigned bounces = 5;  // max bounces in mode path
@@ -30,7 +30,7 @@ struct RenderJob {
   bool legend = true;
   Tone tone = Tone::standard;
   double seconds = 3600;  // time limit, after which simt::Stopped is thrown
-  std::function<void(unsigned done, unsigned spp)> progress;  // called after every launch
+  std::function<void(unsigned done, unsigned spp)> progress{};  // called after every launch
 };
 
 inline constexpr unsigned max_side = 16384, max_spp = 1u << 16;

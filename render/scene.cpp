@@ -1,21 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "render/scene.hpp"
 #include "render/surface.hpp"
+#include "simt/clock.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <vector>
 
 namespace heapwood::render {
 namespace {
 
 static_assert(sizeof(kdtree::PlaneRecord) == sizeof(kdtree::CornerRecord));
-
-using Clock = std::chrono::steady_clock;
-
-double milliseconds_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
 
 // The tree's refs, with those of each leaf in ascending order. Of hits at the same distance in a
 // leaf a ray takes the first. Builders write a leaf's refs in the order in which warps finish, so
@@ -67,9 +60,8 @@ Scene::Scene(const simt::DeviceId& device, const kdtree::Tree& tree, const kdtre
 }
 
 double Scene::fill_records() const {
-  const auto start = Clock::now();
-  backend(device()).fill_records(device(), data_, records_.data());
-  return milliseconds_since(start);
+  return simt::measure_ms(
+      [&] { backend(device()).fill_records(device(), data_, records_.data()); });
 }
 
 std::vector<kdtree::Hit> Scene::closest(std::span<const kdtree::Ray> rays) const {

@@ -85,9 +85,7 @@ struct SerialShadedKernel {
                     batch.occlusion.data() + occlusion, batch.occluded.data() + occlusion, rays);
       occlusion += rays;
       Pixel& sum = film[sample.y * frame.width + sample.x];
-      sum.r += colour.x;
-      sum.g += colour.y;
-      sum.b += colour.z;
+      add_colour(sum, colour);
       if (batch.hits[i].found()) sum.a += 1;
     }
   }

@@ -37,6 +37,12 @@ HEAPWOOD_INLINE kdtree::Ray camera_ray(const Frame& frame, const PixelRandom& ra
   return frame.camera.ray(px, py, far_away);
 }
 
+HEAPWOOD_INLINE void add_colour(Pixel& sum, Vec3 colour) {
+  sum.r += colour.x;
+  sum.g += colour.y;
+  sum.b += colour.z;
+}
+
 struct Features {
   template <class View>
   static HEAPWOOD_INLINE void add(const View& scene, const Frame& frame, const PixelRandom& random,
@@ -64,15 +70,9 @@ struct Features {
     } else if (frame.mode == Mode::leaves) {
       sum.r += static_cast<float>(count.hit_leaf);
     } else if (frame.mode == Mode::albedo) {
-      const Vec3 albedo = albedo_at(scene, frame, hit);
-      sum.r += albedo.x;
-      sum.g += albedo.y;
-      sum.b += albedo.z;
+      add_colour(sum, albedo_at(scene, frame, hit));
     } else {
-      const Vec3 n = surface_at(scene, ray, hit).normal;
-      sum.r += 0.5f + 0.5f * n.x;
-      sum.g += 0.5f + 0.5f * n.y;
-      sum.b += 0.5f + 0.5f * n.z;
+      add_colour(sum, Vec3{0.5f, 0.5f, 0.5f} + 0.5f * surface_at(scene, ray, hit).normal);
     }
   }
 };
@@ -108,13 +108,6 @@ struct Shaded {
       colour = colour + limited(emission_at(scene.materials, scene.triangles, hit));
     add_colour(sum, colour);
   }
-
- private:
-  static HEAPWOOD_INLINE void add_colour(Pixel& sum, Vec3 colour) {
-    sum.r += colour.x;
-    sum.g += colour.y;
-    sum.b += colour.z;
-  }
 };
 
 struct Occlusion {
@@ -136,9 +129,7 @@ struct Occlusion {
       }
       open = static_cast<float>(free) / static_cast<float>(frame.occlusion_rays);
     }
-    sum.r += open;
-    sum.g += open;
-    sum.b += open;
+    add_colour(sum, {open, open, open});
   }
 };
 
@@ -197,9 +188,7 @@ struct PathTraced {
       cosine = dot(surface.normal, d);
       ray = {start_above(surface), 0, d, far_away};
     }
-    sum.r += light.x;
-    sum.g += light.y;
-    sum.b += light.z;
+    add_colour(sum, light);
   }
 };
 

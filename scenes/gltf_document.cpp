@@ -28,15 +28,6 @@ constexpr std::string_view ignored_extensions[] = {
     "KHR_materials_anisotropy", "KHR_materials_iridescence",  "KHR_materials_dispersion",
     "KHR_lights_punctual",      "KHR_animation_pointer"};
 
-const Json& empty_array() {
-  static const Json empty = Json::array();
-  return empty;
-}
-const Json& empty_object() {
-  static const Json empty = Json::object();
-  return empty;
-}
-
 // A JSON object with its path in the document, for messages.
 class Object {
  public:
@@ -52,8 +43,9 @@ class Object {
   bool has(const char* key) const { return json_.contains(key); }
 
   Object object(const char* key) const {
+    static const Json empty = Json::object();
     const auto found = json_.find(key);
-    return {found == json_.end() ? empty_object() : *found, source_, inner(key)};
+    return {found == json_.end() ? empty : *found, source_, inner(key)};
   }
   Object extension(const char* name) const { return object("extensions").object(name); }
 
@@ -141,8 +133,9 @@ class Object {
   std::string inner(const char* key) const { return place_.empty() ? key : place_ + "." + key; }
 
   const Json& array(const char* key) const {
+    static const Json empty = Json::array();
     const auto found = json_.find(key);
-    if (found == json_.end()) return empty_array();
+    if (found == json_.end()) return empty;
     if (!found->is_array()) fail(concat("`", key, "` is not a list"));
     return *found;
   }

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "geometry/appearance.hpp"
-#include "geometry/vec3d.hpp"
+#include "geometry/vec.hpp"
 
 namespace heapwood::scenes::gltf {
 

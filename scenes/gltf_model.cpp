@@ -24,8 +24,6 @@ std::vector<Vec3> points_of(const std::vector<float>& values) {
   return points;
 }
 
-bool is_finite(Vec3 p) { return std::isfinite(p.x) && std::isfinite(p.y) && std::isfinite(p.z); }
-
 // Converts corners to triangles: from a list, a strip of alternating winding, or a fan.
 void add_triangles_of(unsigned mode, const std::vector<std::uint32_t>& corners,
                       std::vector<Triangle>& triangles) {

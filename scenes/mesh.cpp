@@ -122,7 +122,7 @@ void require_triangles(const Mesh& mesh, const std::string& source) {
 void check(const Mesh& mesh, const std::string& source) {
   for (std::size_t i = 0; i < mesh.vertices.size(); ++i) {
     const Vec3& p = mesh.vertices[i];
-    if (std::isfinite(p.x) && std::isfinite(p.y) && std::isfinite(p.z)) continue;
+    if (is_finite(p)) continue;
     throw Error(Exit::scene, source + ": vertex " + std::to_string(i) + " is not finite (" +
                                  std::to_string(p.x) + ", " + std::to_string(p.y) + ", " +
                                  std::to_string(p.z) + ")");

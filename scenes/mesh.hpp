@@ -10,7 +10,7 @@
 
 #include "geometry/appearance.hpp"
 #include "geometry/triangle.hpp"
-#include "geometry/vec3d.hpp"
+#include "geometry/vec.hpp"
 
 namespace heapwood::scenes {
 

@@ -472,10 +472,8 @@ class Body {
       }
       reader_.end_row(current_);
       if (colours.found()) packed.push_back(colour);
-      const Vec3 rounded = to_float(Vec3d{p[0], p[1], p[2]});
-      if (!(std::isfinite(rounded.x) && std::isfinite(rounded.y) && std::isfinite(rounded.z))) {
+      if (!is_finite(to_float(Vec3d{p[0], p[1], p[2]})))
         place_.fail(after_space(begin), current_.text() + " is not finite");
-      }
       coordinates_.insert(coordinates_.end(), p, p + 3);
     }
   }

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "bench/results/result.hpp"
-#include "render/auto_light.hpp"
+#include "render/auto_camera.hpp"
 #include "viewer/state.hpp"
 
 namespace heapwood::viewer {

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "render/auto_camera.hpp"
-#include "render/auto_light.hpp"
 #include "scenes/scene.hpp"
 
 namespace heapwood::viewer {

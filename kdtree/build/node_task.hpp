@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "geometry/box.hpp"
+#include "geometry/triangle.hpp"
 #include "kdtree/tree.hpp"
 #include "simt/math.hpp"
 

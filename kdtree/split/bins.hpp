@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "geometry/box.hpp"
+#include "geometry/triangle.hpp"
 #include "kdtree/sah.hpp"
 #include "simt/arithmetic.hpp"
 #include "simt/math.hpp"

@@ -16,7 +16,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "geometry/vec3d.hpp"
+#include "geometry/vec.hpp"
 #include "kdtree/traverse/ray.hpp"
 #include "kdtree/traverse/triangle_records.hpp"
 #include "simt/arithmetic.hpp"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "geometry/box.hpp"
+#include "geometry/triangle.hpp"
 #include "simt/math.hpp"
 
 namespace heapwood::kdtree {

@@ -10,7 +10,7 @@
 #include <limits>
 
 #include "geometry/triangle.hpp"
-#include "geometry/vec3d.hpp"
+#include "geometry/vec.hpp"
 #include "kdtree/traverse/intersect.hpp"
 #include "simt/arithmetic.hpp"
 #include "simt/config.hpp"

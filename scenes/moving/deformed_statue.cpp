@@ -12,20 +12,19 @@ namespace {
 
 constexpr float top = 3.8f;  // height of the statue
 
-class DeformedStatue {
- public:
-  explicit DeformedStatue(const Request& request)
-      : still_(make_statue(request)), threads_(static_cast<int>(request.threads)) {
-    still_.camera = CameraHint{{-3.1f, 2.4f, 7.4f}, {0, 1.6f, 0}, 40};
-  }
-  Mesh mesh(unsigned frame) const {
-    Mesh mesh = still_;
+}  // namespace
+
+FrameMaker make_deformed_statue(const Request& request) {
+  Mesh still = make_statue(request);
+  still.camera = CameraHint{{-3.1f, 2.4f, 7.4f}, {0, 1.6f, 0}, 40};
+  return [still, threads = static_cast<int>(request.threads)](unsigned frame) {
+    Mesh mesh = still;
     // The time within the loop, as an angle.
     const float phase = 2 * pi * static_cast<float>(frame) / static_cast<float>(procedural_frames);
     const float twist = 0.75f * exact::sin(phase), bend = 0.55f * exact::sin(2 * phase),
                 lean = 0.3f * (1 - exact::cos(phase)),
                 stretch = 1 + 0.09f * exact::sin(phase + 0.5f * pi) - 0.09f;
-    simt::Cpu({.threads = threads_}).for_each(mesh.vertices.size(), [&](std::size_t i) {
+    simt::Cpu({.threads = threads}).for_each(mesh.vertices.size(), [&](std::size_t i) {
       Vec3& p = mesh.vertices[i];
       if (p.y <= 0) return;  // the plinth and the floor do not move
       const float height = std::min(p.y / top, 1.0f);
@@ -39,17 +38,7 @@ class DeformedStatue {
            c * p.z - s * p.x + lean * height * height};
     });
     return mesh;
-  }
-
- private:
-  Mesh still_;
-  int threads_;
-};
-
-}  // namespace
-
-FrameMaker make_deformed_statue(const Request& request) {
-  return [scene = DeformedStatue(request)](unsigned frame) { return scene.mesh(frame); };
+  };
 }
 
 }  // namespace heapwood::scenes

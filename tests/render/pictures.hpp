@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdlib>
-#include <span>
 #include <string>
 
 #include "geometry/picture_file.hpp"

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "render/auto_camera.hpp"
-#include "render/auto_light.hpp"
 #include "render/camera_path.hpp"
 #include "render/renderer.hpp"
 #include "render/surface.hpp"

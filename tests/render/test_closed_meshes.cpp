@@ -4,10 +4,9 @@
 // behind it. HEAPWOOD_TEST_PICTURE=N traces pictures of N x N pixels (default 40).
 #include <gtest/gtest.h>
 
-#include <cstdio>
 #include <cstdlib>
 
-#include "geometry/vec3d.hpp"
+#include "geometry/vec.hpp"
 #include "render/ray_sets.hpp"
 #include "tests/kdtree/reference.hpp"
 #include "tests/render/double_reference.hpp"

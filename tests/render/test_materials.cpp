@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "render/auto_light.hpp"
+#include "render/auto_camera.hpp"
 #include "tests/render/pictures.hpp"
 #include "tests/render/trees.hpp"
 

@@ -2,8 +2,6 @@
 // The ray sets of measurements: origins, directions and order.
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <numbers>
 #include <tuple>
 #include <utility>
 

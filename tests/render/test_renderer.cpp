@@ -101,13 +101,9 @@ TEST(Renderer, StatesTheLimitOfThePictureNotOfTheLaunch) {
   job.seconds = 7;
   const Scene scene(test_device(2), still_life_tree(), still_life().view());
   Progressive picture(scene, job);
-  try {
-    picture.add(64, 0.01);
-    ADD_FAILURE() << "not stopped";
-  } catch (const simt::Stopped& stopped) {
-    EXPECT_EQ(std::string(stopped.what()).find("rendering: not finished after 7 s"), 0u)
-        << stopped.what();
-  }
+  const auto stopped = tests::caught<simt::Stopped>([&] { picture.add(64, 0.01); });
+  EXPECT_EQ(std::string(stopped.what()).find("rendering: not finished after 7 s"), 0u)
+      << stopped.what();
 }
 
 INSTANTIATE_TEST_SUITE_P(Mode, RendererGolden,
@@ -131,7 +127,8 @@ Frame frame_of(const RenderJob& job, unsigned samples, unsigned occlusion_rays) 
 
 // The film that a kernel without film and ticket fills, with the first ticket.
 template <class Kernel, class Launcher = simt::Cpu>
-std::vector<Pixel> film_of(Kernel kernel, std::uint32_t ticket = 0, const Launcher& launcher = {}) {
+std::vector<Pixel> film_of(Kernel kernel, std::uint32_t ticket = 0,
+                           const Launcher& launcher = Launcher()) {
   std::vector<Pixel> film(std::size_t{kernel.frame.width} * kernel.frame.height);
   kernel.film = film.data();
   kernel.ticket = &ticket;

@@ -9,8 +9,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <numbers>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "kdtree/traverse/traverse.hpp"
