@@ -37,40 +37,31 @@ Table animate_time_table(const std::vector<AnimateRow>& rows) {
   Table table;
   if (rows.empty()) return table;
   const auto measured =
-      std::ranges::find_if(rows, [](const auto& row) { return row.max_triangles > 0; });
+      std::ranges::find_if(rows, [](const auto& row) { return !row.frame_ms.empty(); });
   const AnimateRow& first = measured == rows.end() ? rows.front() : *measured;
   const AnimateSettings& settings = first.settings;
   table.title = fmt::format("{}: {} frames{}, {}x{}, pool {}: time [ms]", first.scene,
                             settings.frames, triangles_text(first), settings.size.width,
                             settings.size.height, settings.keep_pool ? "kept" : "reset");
-  struct Part {
-    const char* title;
-    std::vector<double> AnimateRow::*ms;
-  };
-  std::vector<Part> parts{{"upload", &AnimateRow::upload_ms},
-                          {"reset", &AnimateRow::reset_ms},
-                          {"build", &AnimateRow::build_ms}};
-  if (settings.shaded || settings.primary) parts.push_back({"records", &AnimateRow::records_ms});
-  if (settings.primary) parts.push_back({"primary", &AnimateRow::primary_ms});
-  if (settings.shaded) parts.push_back({"shaded", &AnimateRow::shaded_ms});
+  std::vector<AnimateSamples> parts;
   std::string columns = "allocator<; ";
-  for (const Part& part : parts) columns += part.title + std::string("; ");
+  for (const AnimateSamples& one : animate_samples) {
+    if (one.ms == &AnimateRow::frame_ms || (first.*one.ms).empty()) continue;
+    parts.push_back(one);
+    columns += one.key + std::string("; ");
+  }
   table.columns = columns_of(columns + "frame: median, p99; frames/s");
   const AnimateRow* const best =
       find_fastest(pointers_to(rows), [](const AnimateRow& row) { return &row.frame_ms; }).row;
   Footnotes footnotes;
   for (const AnimateRow& row : rows) {
-    std::vector<Cell> cells{footnotes.marked(row.marked_label(), row)};
-    if (row.frame_ms.empty()) {
-      cells.emplace_back(name(row.status));
-      while (cells.size() < table.columns.size()) cells.emplace_back(missing);
-    } else {
-      for (const Part& part : parts) cells.emplace_back(figure_text(median(row.*part.ms)));
+    add_line(table, row, !row.frame_ms.empty(), footnotes, [&](const auto&, auto& cells) {
+      for (const AnimateSamples& part : parts)
+        cells.emplace_back(figure_text(median(row.*part.ms)));
       cells.emplace_back(figure_text(median(row.frame_ms)), &row == best);
       append(cells, figure_text(quantile(row.frame_ms, 0.99)),
              figure_text(row.frames_per_second()));
-    }
-    table.add(std::move(cells));
+    });
   }
   explain_marks(table, best != nullptr, rows);
   footnotes.append_to(table.notes);

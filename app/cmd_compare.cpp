@@ -66,7 +66,7 @@ Exit compare(const CompareCommand& command) {
   if (command.format == "json") {
     fmt::print("{}", json_text(report));
   } else if (command.format == "csv") {
-    fmt::print("{}", to_csv(compare_flat_table(result)));
+    fmt::print("{}", to_csv(table_of_json(report["cells"], compare_columns)));
   } else {
     Table table = compare_table(result);
     table.notes.insert(table.notes.begin(),

@@ -73,7 +73,7 @@ Exit replay(const ReplayCommand& command, const std::vector<std::string>& argv) 
   }
   ReplayBench bench;
   bench.settings = command.settings;
-  bench.settings.pools = parse_replay_pools(command.pools);
+  bench.settings.pools = parse_peak_pools(command.pools, true);
   Measuring measuring("replay", options);
   // The automatic pool has the same size as without shards.
   bench.sized_for = find_allocators(options.allocators);

@@ -35,7 +35,7 @@ Exit measure_steps(const StepsCommand& command, const std::vector<std::string>& 
   constexpr std::uint32_t max_count = 200'000'000;
   StepsBench bench;
   bench.settings = command.settings;
-  bench.settings.pools = parse_steps_pools(command.pools);
+  bench.settings.pools = parse_peak_pools(command.pools, false);
   if (!command.count.empty())
     bench.settings.count = parse_count(command.count_option, command.count, max_count);
   Allocators candidates = find_allocators(command.measuring.allocators);

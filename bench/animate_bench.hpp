@@ -65,6 +65,17 @@ struct AnimateRow : MeasuredRow {
   }
 };
 
+// The lists of samples with their names in tables and JSON, where empty ones are absent.
+struct AnimateSamples {
+  const char* key;
+  std::vector<double> AnimateRow::*ms;
+};
+inline constexpr AnimateSamples animate_samples[] = {
+    {"upload", &AnimateRow::upload_ms},   {"reset", &AnimateRow::reset_ms},
+    {"build", &AnimateRow::build_ms},     {"records", &AnimateRow::records_ms},
+    {"primary", &AnimateRow::primary_ms}, {"shaded", &AnimateRow::shaded_ms},
+    {"frame", &AnimateRow::frame_ms}};
+
 struct AnimateJob {
   std::string scene;
   Allocators allocators;

@@ -325,22 +325,6 @@ class Animation : public RowBench {
   std::optional<unsigned> pictured_;  // number of the last frame with a picture
 };
 
-// Lists of samples of a row with their keys in JSON, where empty ones are absent.
-struct Samples {
-  const char* key;
-  std::vector<double> AnimateRow::*ms;
-};
-constexpr Samples samples[] = {
-    {"upload", &AnimateRow::upload_ms},   {"reset", &AnimateRow::reset_ms},
-    {"build", &AnimateRow::build_ms},     {"records", &AnimateRow::records_ms},
-    {"primary", &AnimateRow::primary_ms}, {"shaded", &AnimateRow::shaded_ms},
-    {"frame", &AnimateRow::frame_ms},
-};
-
-bool is_complete(const AnimateRow& row, unsigned frames) {
-  return row.is_measured() && row.frame_ms.size() == frames && row.hashes.size() == frames;
-}
-
 }  // namespace
 
 unsigned scene_frame(unsigned number, unsigned measured, unsigned scene_frames) {
@@ -421,7 +405,7 @@ void describe(JsonFields& fields, AnimateRow& row) {
   describe_outcome(fields, row);
   fields.unless_empty("wrong_tree", row.wrong_tree);
   fields("pool_bytes", row.pool_bytes);
-  for (const Samples& one : samples) {
+  for (const AnimateSamples& one : animate_samples) {
     std::vector<double>& ms = row.*one.ms;
     const std::string key = one.key;
     fields.unless_empty((key + "_ms").c_str(), ms);
@@ -438,17 +422,14 @@ void describe(JsonFields& fields, AnimateRow& row) {
 
 Earlier<AnimateRow> read_animations(const std::string& path, const simt::DeviceInfo& device,
                                     const AnimateRow& head) {
-  const Json settings = to_json(head.settings);
-  const auto reuse = [&](const Json& result) -> std::optional<AnimateRow> {
-    AnimateRow row = read_described<AnimateRow>(result);
-    if (row.source != scenes::utf8_text(head.source) || row.digest != head.digest ||
-        result.at("settings") != settings || !is_complete(row, head.settings.frames))
-      return std::nullopt;
-    row.source = head.source;
-    row.settings = head.settings;
-    return row;
-  };
-  return read_earlier<AnimateRow>(path, device, animate_schema, reuse);
+  Earlier<AnimateRow> earlier = read_earlier_rows<AnimateRow>(
+      path, device, animate_schema, head.settings, [&](const AnimateRow& row) {
+        return row.source == scenes::utf8_text(head.source) && row.digest == head.digest &&
+               row.frame_ms.size() == head.settings.frames &&
+               row.hashes.size() == head.settings.frames;
+      });
+  for (AnimateRow& row : earlier.kept) row.source = head.source;
+  return earlier;
 }
 
 }  // namespace heapwood::bench

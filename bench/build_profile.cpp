@@ -120,9 +120,8 @@ ProfiledBuild profile_build(PreparedScene& scene, const Allocator& entry,
   ProfiledBuild built;
   built.scene = scene.name();
   built.triangles = scene.triangles();
-  built.allocator = entry.traits->id;
-  built.label = entry.traits->label;
-  built.lower_bound = entry.traits->lower_bound;
+  built.set_allocator(*entry.traits);
+  built.status = Status::ok;
   announce(scene.name() + ": builds without the probe");
   scene.build_growing(entry);  // a warm-up
   kdtree::NoCostBuilder without_cost(scene.workspace().mesh(), scene.build_options());
@@ -141,16 +140,14 @@ ProfiledBuild profile_build(PreparedScene& scene, const Allocator& entry,
   return built;
 }
 
-Json to_json(const ProfiledBuild& built) {
+Json to_json(ProfiledBuild built) {
   Json json{{"scene", built.scene},
             {"triangles", built.triangles},
-            {"allocator", built.allocator},
-            {"label", built.label},
-            {"lower_bound", built.lower_bound},
-            {"status", name(built.status)},
             {"pool_bytes", built.pool_bytes},
             {"runs_ms", built.runs_ms}};
-  if (!built.reason.empty()) json["reason"] = built.reason;
+  JsonFields fields(json);
+  describe_allocator(fields, built);
+  describe_outcome(fields, built);
   put(json, "median_ms", median(built.runs_ms));
   Json& share = json["allocator_share"];
   share["without_cost_ms"] = built.without_cost_ms;

@@ -16,13 +16,10 @@ namespace heapwood::bench {
 
 inline constexpr const char* profile_schema = "heapwood.profile/1";
 
-struct ProfiledBuild {
-  std::string scene, allocator, label;
-  bool lower_bound = false;
+struct ProfiledBuild : MeasuredRow {
+  std::string scene;
   std::size_t triangles = 0;
   std::uint64_t pool_bytes = 0;
-  Status status = Status::ok;
-  std::string reason;
   // Absent if no kernel with the probe is compiled for the allocator.
   std::optional<kdtree::BuildProfile> profile;
   // Build times without the probe: with the allocator, and with the no-cost allocator.
@@ -45,6 +42,6 @@ double share_of_calls(const kdtree::BuildProfile& profile);
 // The share of the build time that the no-cost allocator saves.
 std::optional<double> share_of_build(const ProfiledBuild& built);
 
-Json to_json(const ProfiledBuild& built);
+Json to_json(ProfiledBuild built);
 
 }  // namespace heapwood::bench

@@ -37,6 +37,26 @@ Earlier<Row> read_earlier(const std::string& path, const simt::DeviceInfo& devic
   return earlier;
 }
 
+// Reads the rows that are measured with these settings and that is_same() accepts.
+template <class Row, class Settings, class Same>
+Earlier<Row> read_earlier_rows(const std::string& path, const simt::DeviceInfo& device,
+                               const char* schema, const Settings& settings, Same is_same) {
+  const auto reuse = [&, wanted = to_json(settings)](const Json& result) -> std::optional<Row> {
+    Row row = read_described<Row>(result);
+    if (result.at("settings") != wanted || !row.is_measured() || !is_same(row)) return std::nullopt;
+    row.settings = settings;
+    return row;
+  };
+  return read_earlier<Row>(path, device, schema, reuse);
+}
+
+// Whether a row has all its runs. With a budget a slow candidate may have fewer and be complete.
+template <class Settings>
+bool has_all_runs(std::size_t runs, const Settings& settings) {
+  return runs == static_cast<std::size_t>(settings.runs) ||
+         (settings.budget_seconds > 0 && runs > 0);
+}
+
 // Reads the earlier results of a benchmark of builds. Prints which are reused and what has changed.
 Earlier<Result> read_earlier_results(const std::string& path, const BenchJob& job);
 

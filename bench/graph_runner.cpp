@@ -331,16 +331,8 @@ class GraphRunner : public RowBench {
                     settings.rounds);
       }
     }
-    for (std::size_t i = 0; i < candidates_.size(); ++i) {
-      row(i).pool_bytes = pool_bytes;
-      const Allocator* entry = candidates_[i].entry;
-      if (entry == nullptr) continue;
-      const std::string reason = reason_not_to_run(*entry, bench_.device, pool_bytes);
-      if (!reason.empty())
-        skip(i, reason);
-      else if (!entry->traits->keeps_live_memory)
-        skip(i, "may hand out memory in use");
-    }
+    for (std::size_t i = 0; i < candidates_.size(); ++i) row(i).pool_bytes = pool_bytes;
+    skip_unusable(bench_.device, pool_bytes);
     if (!any_running()) return;
     rows_ = DeviceRows(bench_.device.id, *bench_.host);
     for (std::size_t i = 0; i < candidates_.size(); ++i) {

@@ -187,22 +187,13 @@ Json to_json(const GraphSettings& settings) {
 
 Earlier<GraphRow> read_graphs(const std::string& path, const simt::DeviceInfo& device,
                               const GraphRow& head) {
-  const Json settings = to_json(head.settings);
-  const auto reuse = [&](const Json& result) -> std::optional<GraphRow> {
-    GraphRow row = read_described<GraphRow>(result);
-    const bool same_work = row.graph == head.graph && row.digest == head.digest &&
-                           row.vertices == head.vertices && row.edges == head.edges &&
-                           result.at("settings") == settings;
-    // With a budget a slow candidate may have fewer runs and be complete.
-    const bool has_all = row.reset_ms.size() == static_cast<std::size_t>(head.settings.runs) ||
-                         (head.settings.budget_seconds > 0 && !row.reset_ms.empty() &&
-                          row.reason.starts_with("slow"));
-    if (!same_work || !row.is_measured() || !has_all || row.reason.starts_with("interrupted"))
-      return std::nullopt;
-    row.settings = head.settings;
-    return row;
-  };
-  return read_earlier<GraphRow>(path, device, graph_schema, reuse);
+  return read_earlier_rows<GraphRow>(
+      path, device, graph_schema, head.settings, [&](const GraphRow& row) {
+        return row.graph == head.graph && row.digest == head.digest &&
+               row.vertices == head.vertices && row.edges == head.edges &&
+               has_all_runs(row.reset_ms.size(), head.settings) &&
+               !row.reason.starts_with("interrupted");
+      });
 }
 
 }  // namespace heapwood::bench

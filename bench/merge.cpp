@@ -222,13 +222,10 @@ void check_same_sweep(const ResultsFile& first, const ResultsFile& file, bool al
                             first.path));
 }
 
-Merged merge_reproductions(const std::optional<ResultsFile>& earlier,
-                           const std::vector<ResultsFile>& parts) {
+// `files`: the parts and then, if there is one, the earlier output.
+Merged merge_reproductions(const std::vector<const ResultsFile*>& files,
+                           const std::optional<ResultsFile>& earlier) {
   Merged merged;
-  std::vector<const ResultsFile*> files;
-  files.reserve(parts.size() + 1);
-  for (const ResultsFile& part : parts) files.push_back(&part);
-  if (earlier) files.push_back(&*earlier);
   Json runs = Json::array();
   std::map<std::string, std::size_t> run_of;  // index in `runs`
   std::map<std::string, std::pair<Json, const ResultsFile*>> cases;
@@ -269,7 +266,7 @@ Merged merge_reproductions(const std::optional<ResultsFile>& earlier,
       }
     }
   }
-  merged.json = parts.front().json;
+  merged.json = files.front()->json;
   merged.json["runs"] = std::move(runs);
   merged.json["items"] = merged.json["cases"] = Json::array();
   std::set<std::string> planned, added;
@@ -527,7 +524,7 @@ Merged merge_results(const std::optional<ResultsFile>& earlier, std::vector<Resu
       count = shard.count;
     }
   }
-  return files.front()->schema == reproduce_schema ? merge_reproductions(earlier, shards)
+  return files.front()->schema == reproduce_schema ? merge_reproductions(files, earlier)
                                                    : merge_lists(earlier, shards, count, is_mixed);
 }
 

@@ -20,27 +20,29 @@ std::size_t larger_capacity(std::uint64_t events) {
   return static_cast<std::size_t>(std::min<std::uint64_t>(max_capacity, events + events / 8));
 }
 
-// run(pool, memory) does the work once; it is repeated with more memory while something is missing.
+// record(pool, memory) does the work once; it is repeated with more memory while something is
+// missing. `what`: the trace's source, without device and version.
 alloc::ProgramTrace record_with_space(
-    const simt::DeviceId& device, std::size_t pool_bytes, bool may_grow,
-    const std::function<void(const simt::Memory&, alloc::RecordedMemory&)>& run) {
+    const simt::DeviceInfo& device, std::size_t pool_bytes, bool may_grow, const std::string& what,
+    const std::function<void(const alloc::Pool&, alloc::RecordedMemory&)>& record) {
   std::size_t capacity = first_capacity;
   for (;;) {
-    const simt::Memory pool(device, pool_bytes);
-    alloc::RecordedMemory memory(device, capacity);
-    run(pool, memory);
+    const simt::Memory pool(device.id, pool_bytes);
+    alloc::RecordedMemory memory(device.id, capacity);
+    record({pool.data(), pool.bytes()}, memory);
     const std::uint64_t total = memory.total();
     if (total > capacity && capacity < max_capacity) {
       capacity = larger_capacity(total);
       continue;
     }
-    if (memory.refused() != 0 && may_grow && pool_bytes < simt::device_available(device) / 4) {
+    if (memory.refused() != 0 && may_grow && pool_bytes < simt::device_available(device.id) / 4) {
       pool_bytes *= 2;
       continue;
     }
     alloc::ProgramTrace trace =
         alloc::make_program_trace(memory.events(), memory.kernel_ends(), total, memory.refused());
     trace.pool_bytes = pool_bytes;
+    trace.source = fmt::format("{}, {}, {}", what, device_text(device), version_line());
     return trace;
   }
 }
@@ -76,67 +78,51 @@ alloc::ProgramTrace record_graph(const GraphBench& bench) {
   const GraphSettings& settings = bench.settings;
   const std::uint32_t batch = settings.batches.front(), vertices = bench.host->vertices();
   const DeviceRows rows(bench.device.id, *bench.host);
-  alloc::ProgramTrace trace = record_with_space(
-      bench.device.id, pool_bytes(bench), settings.pool.kind == PoolSize::Kind::automatic,
-      [&](const simt::Memory& pool, alloc::RecordedMemory& memory) {
-        HeapJob job;
-        job.device = bench.device.id;
-        job.pool = {pool.data(), pool.bytes()};
-        job.seconds = settings.seconds;
-        BlockGraph graph(job, workloads::recorded_adjacency_heap(job, memory),
-                         device_steps(job.device, job.seconds), vertices);
-        graph.init(rows);
-        for (unsigned round = 0; round < settings.rounds; ++round) {
-          const std::vector<EdgeKey> edges = update_batch(settings, vertices, batch, round);
-          graph.update(edges, {});
-          graph.update({}, edges);
-        }
-      });
-  trace.source =
-      fmt::format("graph {}, {} rounds of {} edges, {}, {}, {}", bench.graph, settings.rounds,
-                  batch, name(settings.updates), device_text(bench.device), version_line());
-  return trace;
+  const auto record = [&](const alloc::Pool& pool, alloc::RecordedMemory& memory) {
+    HeapJob job;
+    job.device = bench.device.id;
+    job.pool = pool;
+    job.seconds = settings.seconds;
+    BlockGraph graph(job, workloads::recorded_adjacency_heap(job, memory),
+                     device_steps(job.device, job.seconds), vertices);
+    graph.init(rows);
+    for (unsigned round = 0; round < settings.rounds; ++round) {
+      const std::vector<EdgeKey> edges = update_batch(settings, vertices, batch, round);
+      graph.update(edges, {});
+      graph.update({}, edges);
+    }
+  };
+  return record_with_space(bench.device, pool_bytes(bench),
+                           settings.pool.kind == PoolSize::Kind::automatic,
+                           fmt::format("graph {}, {} rounds of {} edges, {}", bench.graph,
+                                       settings.rounds, batch, name(settings.updates)),
+                           record);
 }
 
 alloc::ProgramTrace record_stress(const StressBench& bench) {
-  const StressSettings& settings = bench.settings;
   const StressPoint& point = bench.points.front();
-  alloc::ProgramTrace trace =
-      record_with_space(bench.device.id, point.pool_bytes, true,
-                        [&](const simt::Memory& pool, alloc::RecordedMemory& memory) {
-                          workloads::StressJob job;
-                          job.device = bench.device.id;
-                          job.pool = {pool.data(), pool.bytes()};
-                          job.test = settings.test;
-                          job.threads = stress_threads(settings, point);
-                          job.lanes = settings.lanes;
-                          job.payload = point.payload;
-                          job.iterations = point.iterations;
-                          job.order = settings.order;
-                          job.seed = settings.seed;
-                          job.seconds = settings.seconds;
-                          workloads::record_stress(job, memory);
-                        });
-  trace.source =
-      fmt::format("stress {}, {} order, {} threads, up to {}, {}, {}", name(settings.test),
-                  name(settings.order), stress_threads(settings, point), size_text(point.payload),
-                  device_text(bench.device), version_line());
-  return trace;
+  const StressSettings& settings = bench.settings;
+  return record_with_space(
+      bench.device, point.pool_bytes, true,
+      fmt::format("stress {}, {} order, {} threads, up to {}", name(settings.test),
+                  name(settings.order), stress_threads(settings, point), size_text(point.payload)),
+      [&](const alloc::Pool& pool, alloc::RecordedMemory& memory) {
+        workloads::StressJob job = stress_job(bench, point);
+        job.pool = pool;
+        workloads::record(job, memory);
+      });
 }
 
 alloc::ProgramTrace record_steps(const StepsBench& bench) {
-  alloc::ProgramTrace trace =
-      record_with_space(bench.device.id, pool_bytes(bench, bench.settings.pools.front()), true,
-                        [&](const simt::Memory& pool, alloc::RecordedMemory& memory) {
-                          workloads::StepsJob job;
-                          job.device = bench.device.id;
-                          job.pool = {pool.data(), pool.bytes()};
-                          job.seconds = bench.settings.seconds;
-                          bench.workload.record(job, memory);
-                        });
-  trace.source =
-      fmt::format("{}, {}, {}", bench.workload.input, device_text(bench.device), version_line());
-  return trace;
+  return record_with_space(bench.device, pool_bytes(bench, bench.settings.pools.front()), true,
+                           bench.workload.input,
+                           [&](const alloc::Pool& pool, alloc::RecordedMemory& memory) {
+                             workloads::StepsJob job;
+                             job.device = bench.device.id;
+                             job.pool = pool;
+                             job.seconds = bench.settings.seconds;
+                             workloads::record(bench.workload.recorded(job), memory);
+                           });
 }
 
 std::string recorded_text(const std::string& path, const alloc::ProgramTrace& trace) {

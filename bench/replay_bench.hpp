@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "alloc/recording/program_trace.hpp"
-#include "bench/earlier_results.hpp"
-#include "bench/row_bench.hpp"
+#include "bench/pool_bench.hpp"
 #include "simt/device.hpp"
 #include "workloads/program_trace/replay.hpp"
 
@@ -27,17 +26,11 @@ struct ReplaySettings {
   double budget_seconds = 0;
 };
 
-// Parses "auto,256M,1.5x"; a factor multiplies the bytes in use at the peak of the trace.
-std::vector<PoolSize> parse_replay_pools(const std::string& text);
-
-struct ReplayRow : MeasuredRow {
+struct ReplayRow : PoolRow {
   std::string trace;   // the file, as given
   std::string digest;  // digest of its content
-  std::string pool;    // as given
-  std::uint64_t pool_bytes = 0;
   ReplaySettings settings;
 
-  std::vector<double> runs_ms, reset_ms;
   std::vector<double> floor_ms;  // times of replays without calls of the allocator
   std::uint64_t requests = 0;    // requests per run
   std::uint64_t refused = 0;     // refused requests, max of all runs
@@ -51,7 +44,6 @@ struct ReplayRow : MeasuredRow {
   const workloads::ReplaySample* peak() const {
     return peak_sample ? &samples[*peak_sample] : nullptr;
   }
-  std::optional<double> median_ms() const { return median(runs_ms); }
   // Held bytes / bytes in use, at the peak.
   std::optional<double> held_over_live() const;
 };
@@ -90,6 +82,7 @@ ReplayChoice choose_allocators(const std::vector<ReplayRow>& rows);
 inline constexpr const char* replay_schema = "heapwood.replay/1";
 // Reads or writes a row; its settings are only written.
 void describe(JsonFields& fields, ReplayRow& row);
+Json to_json(const ReplaySettings& settings);
 Json replay_report(const std::vector<std::string>& argv, const ReplayBench& bench,
                    const std::vector<ReplayRow>& rows, const ReplayChoice& choice);
 // For --resume: the complete rows in a file that are of this trace and these settings.

@@ -2,12 +2,9 @@
 #include "bench/replay_bench.hpp"
 
 #include <algorithm>
-#include <iterator>
 
-#include "bench/program/messages.hpp"
 #include "bench/results/format.hpp"
 #include "bench/results/json_report.hpp"
-#include "simt/memory.hpp"
 
 namespace heapwood::bench {
 
@@ -29,73 +26,45 @@ std::vector<std::size_t> cuts_of(const ReplayBench& bench) {
 }
 
 // Replays the trace with all allocators in one pool.
-class ReplayPoolRunner : public RowBench {
+class ReplayPoolRunner : public PoolRunner<ReplayBench, ReplayRow> {
  public:
   ReplayPoolRunner(const ReplayBench& bench, const ReplayPlan& plan, const ReplayPlan& cut_plan,
-                   std::size_t pool_bytes, std::vector<Candidate> candidates, const Step& step)
-      : RowBench(std::move(candidates), bench.settings.runs, bench.settings.budget_seconds, step),
-        bench_(bench),
+                   const InPool<ReplayRow>& in_pool, const Step& step)
+      : PoolRunner(bench, in_pool, step),
         plan_(plan),
         cut_plan_(cut_plan),
-        pool_bytes_(pool_bytes),
         warm_ups_(candidates_.size()) {}
 
-  static constexpr int steps_besides_runs = 3;
-
-  void run_all() {
-    prepare();
-    warm_up_all();
-    measure();
-    each("without calls", [&](std::size_t i) { measure_floor(i); });
-    data_.reset();
-    each("inspection", [&](std::size_t i) { inspect(i); });
-    finish();
-  }
+  static constexpr std::size_t steps_besides_runs = 3;
 
  private:
   static constexpr int inspections = 3, floor_runs = 3;
 
-  ReplayRow& row(std::size_t i) const { return static_cast<ReplayRow&>(*candidates_[i].row); }
-
   std::optional<double> warm_up(std::size_t i) override {
-    warm_ups_[i] = replay(i, job_of(plan_, *data_));
+    warm_ups_[i] = replay(i, job_of(i, plan_, *data_));
     return {};
   }
   std::optional<double> run(std::size_t i) override {
-    add_run(i, replay(i, job_of(plan_, *data_)));
+    const ReplayResult result = replay(i, job_of(i, plan_, *data_));
+    add_run(i, result.ms, result.reset_ms);
     return {};
   }
-  void keep_warm_up(std::size_t i) override { add_run(i, warm_ups_[i]); }
-  std::string time_limit_text() const override { return late_text(bench_.settings.seconds); }
-
-  void prepare() {
-    for (std::size_t i = 0; i < candidates_.size(); ++i) {
-      const Allocator& entry = *candidates_[i].entry;
-      std::string reason = reason_not_to_run(entry, bench_.device, pool_bytes_);
-      if (reason.empty() && !entry.traits->keeps_live_memory) reason = "may hand out memory in use";
-      if (!reason.empty()) skip(i, reason);
-    }
-    if (!any_running()) return;
-    guarded(
-        [this] {
-          memory_ = simt::Memory(bench_.device.id, pool_bytes_);
-          data_.emplace(bench_.device.id, plan_);
-        },
-        [this](const std::exception& error) { fail_all(error); });
+  void keep_warm_up(std::size_t i) override { add_run(i, warm_ups_[i].ms, warm_ups_[i].reset_ms); }
+  void prepare() override { data_.emplace(bench_.device.id, plan_); }
+  void inspect_all() override {
+    each("without calls", [&](std::size_t i) { measure_floor(i); });
+    data_.reset();
+    each("inspection", [&](std::size_t i) { inspect(i); });
   }
 
-  ReplayJob job_of(const ReplayPlan& plan, ReplayData& data) const {
-    ReplayJob job;
-    job.device = bench_.device.id;
-    job.pool = {memory_.data(), memory_.bytes()};
+  ReplayJob job_of(std::size_t i, const ReplayPlan& plan, ReplayData& data) const {
+    ReplayJob job = PoolRunner::job_of<ReplayJob>(i);
     job.plan = &plan;
     job.data = &data;
-    job.seconds = bench_.settings.seconds;
     return job;
   }
 
-  ReplayResult replay(std::size_t i, ReplayJob job) const {
-    job.options = candidates_[i].entry->options;
+  ReplayResult replay(std::size_t i, const ReplayJob& job) const {
     const ReplayResult result = candidates_[i].entry->on(bench_.device.id.kind)->replay(job);
     ReplayRow& row = this->row(i);
     if (result.refused > row.refused) {
@@ -113,13 +82,8 @@ class ReplayPoolRunner : public RowBench {
     return result;
   }
 
-  void add_run(std::size_t i, const ReplayResult& result) {
-    row(i).runs_ms.push_back(result.ms);
-    row(i).reset_ms.push_back(result.reset_ms);
-  }
-
   void measure_floor(std::size_t i) {
-    ReplayJob job = job_of(plan_, *data_);
+    ReplayJob job = job_of(i, plan_, *data_);
     job.calls = false;
     std::vector<double> ms;
     for (int run = 0; run < floor_runs; ++run) ms.push_back(replay(i, job).ms);
@@ -128,7 +92,7 @@ class ReplayPoolRunner : public RowBench {
 
   void inspect(std::size_t i) {
     if (!cut_data_) cut_data_.emplace(bench_.device.id, cut_plan_);
-    ReplayJob job = job_of(cut_plan_, *cut_data_);
+    ReplayJob job = job_of(i, cut_plan_, *cut_data_);
     job.inspected = bench_.trace;
     job.checks_contents = true;  // timed replays do not check them
     // Collected in a copy: if an inspection is interrupted, the row gets none of them.
@@ -150,23 +114,14 @@ class ReplayPoolRunner : public RowBench {
   void judge(std::size_t i) override {
     ReplayRow& row = this->row(i);
     if (row.runs_ms.empty()) return;
-    row.status = Status::ok;
-    row.reason = reason_of_few_runs(i, row.runs_ms.size());
-    if (row.refused != 0) {
-      row.status = Status::incomplete;
-      row.reason =
-          fmt::format("{} of {} requests refused, first one of {}", count_text(row.refused),
-                      count_text(row.requests), bytes_text(row.first_refused_bytes));
-    } else if (row.reason.empty() && stopped() && row.samples.empty()) {
+    judge_requests(i, row.requests, row.refused,
+                   ", first one of " + bytes_text(row.first_refused_bytes));
+    if (row.reason.empty() && stopped() && row.samples.empty())
       row.reason = "interrupted before the memory was inspected";
-    }
   }
 
-  const ReplayBench& bench_;
   const ReplayPlan &plan_, &cut_plan_;
-  std::size_t pool_bytes_;
   std::vector<ReplayResult> warm_ups_;
-  simt::Memory memory_;
   std::optional<ReplayData> data_, cut_data_;
 };
 
@@ -178,17 +133,8 @@ std::optional<double> ReplayRow::held_over_live() const {
   return *held / static_cast<double>(peak()->pool.live_bytes);
 }
 
-std::vector<PoolSize> parse_replay_pools(const std::string& text) {
-  return parse_list(text, [](const std::string& part) {
-    PoolSize pool = parse_pool(part, "the peak, as in 1.5x");
-    if (pool.for_speed)
-      throw_unexpected("--pool", part, "auto, a size (512M, 2G) or a multiple of the peak (1.5x)");
-    return pool;
-  });
-}
-
 std::uint64_t pool_bytes(const ReplayBench& bench, const PoolSize& pool) {
-  constexpr std::uint64_t unit = 256, min_pool = 1 << 16, base = std::uint64_t{16} << 20;
+  constexpr std::uint64_t base = std::uint64_t{16} << 20;
   const workloads::TraceSummary& summary = bench.summary;
   double bytes = static_cast<double>(pool.bytes);
   if (pool.multiple > 0) {
@@ -203,10 +149,7 @@ std::uint64_t pool_bytes(const ReplayBench& bench, const PoolSize& pool) {
     // then measured in half of the available memory.
     bytes = std::min(bytes, 0.5 * static_cast<double>(simt::device_available(bench.device.id)));
   }
-  if (bytes > 1e15) throw_error(Exit::usage, "--pool {}: too large", pool.text);
-  const auto whole = static_cast<std::uint64_t>(bytes);
-  return pool.kind == PoolSize::Kind::bytes ? whole / unit * unit
-                                            : std::max((whole + unit - 1) / unit * unit, min_pool);
+  return whole_pool(pool, bytes);
 }
 
 std::vector<ReplayRow> run_replay(const ReplayBench& bench, const OnStep& on_step) {
@@ -214,17 +157,11 @@ std::vector<ReplayRow> run_replay(const ReplayBench& bench, const OnStep& on_ste
       workloads::plan_replay(*bench.trace, {.window = bench.settings.window, .cuts = {}});
   const workloads::ReplayPlan cut_plan = workloads::plan_replay(
       *bench.trace, {.window = bench.settings.window, .cuts = cuts_of(bench)});
-  struct InPool {
-    const PoolSize& pool;
-    std::uint64_t bytes;
-    std::vector<ReplayRow> rows;
-    std::vector<RowBench::Candidate> candidates;
-  };
-  std::vector<InPool> pools;
-  std::size_t candidates = 0;
+  std::vector<InPool<ReplayRow>> pools;
   for (const PoolSize& pool : bench.settings.pools) {
     // Throws, if a size is impossible, before anything is measured.
-    InPool& in_pool = pools.emplace_back(InPool{pool, pool_bytes(bench, pool), {}, {}});
+    InPool<ReplayRow>& in_pool =
+        pools.emplace_back(InPool<ReplayRow>{pool, pool_bytes(bench, pool)});
     for (const Allocator* entry : bench.allocators) {
       ReplayRow& row = in_pool.rows.emplace_back();
       row.set_allocator(*entry->traits);
@@ -235,11 +172,7 @@ std::vector<ReplayRow> run_replay(const ReplayBench& bench, const OnStep& on_ste
       row.requests = bench.summary.requests;
       row.reason = interrupted_reason;
     }
-    in_pool.candidates =
-        candidates_for(in_pool.rows, bench.allocators, bench.kept,
-                       [](const ReplayRow& earlier, const ReplayRow& row) {
-                         return earlier.pool == row.pool && earlier.allocator == row.allocator;
-                       });
+    in_pool.choose_candidates(bench.allocators, bench.kept);
     // An automatic size depends on the memory that was available, so kept rows determine it.
     for (const ReplayRow& row : in_pool.rows) {
       if (pool.kind == PoolSize::Kind::automatic && row.pool_bytes != 0)
@@ -248,25 +181,13 @@ std::vector<ReplayRow> run_replay(const ReplayBench& bench, const OnStep& on_ste
     for (ReplayRow& row : in_pool.rows) {
       if (row.pool_bytes == 0) row.pool_bytes = in_pool.bytes;
     }
-    candidates += in_pool.candidates.size();
   }
   const std::size_t steps =
       static_cast<std::size_t>(bench.settings.runs) + ReplayPoolRunner::steps_besides_runs;
-  const RowBench::Step step = counted_steps(on_step, steps * candidates);
-  bool stopped = false;
-  std::vector<ReplayRow> rows;
-  for (InPool& in_pool : pools) {
-    if (!stopped) {
-      ReplayPoolRunner runner(bench, plan, cut_plan, in_pool.bytes, in_pool.candidates,
-                              [&](const std::string& what) {
-                                step(fmt::format("pool {}: {}", in_pool.pool.text, what));
-                              });
-      runner.run_all();
-      stopped = runner.stopped();
-    }
-    std::move(in_pool.rows.begin(), in_pool.rows.end(), std::back_inserter(rows));
-  }
-  return rows;
+  return run_in_pools(std::move(pools), steps, on_step,
+                      [&](const InPool<ReplayRow>& in_pool, const RowBench::Step& step) {
+                        return ReplayPoolRunner(bench, plan, cut_plan, in_pool, step);
+                      });
 }
 
 namespace {
@@ -300,10 +221,7 @@ std::string times_text(const ReplayRow& row, const ReplayRow& over) {
   return ratio_text(*over.median_ms() / *row.median_ms());
 }
 
-std::string held_text(const ReplayRow& row) {
-  const std::optional<double> ratio = row.held_over_live();
-  return ratio ? ratio_text(*ratio) : std::string(missing);
-}
+std::string held_text(const ReplayRow& row) { return ratio_text(row.held_over_live()); }
 
 struct Finding {
   const ReplayRow* row = nullptr;  // nullptr: undecided
@@ -390,16 +308,6 @@ namespace {
 
 using workloads::ReplaySample;
 
-Json replay_settings_json(const ReplaySettings& settings) {
-  Json json;
-  json["runs"] = settings.runs;
-  json["window"] = settings.window;
-  json["samples"] = settings.samples;
-  json["seconds"] = settings.seconds;
-  if (settings.budget_seconds > 0) json["budget_seconds"] = settings.budget_seconds;
-  return json;
-}
-
 Json summary_json(const ReplayBench& bench) {
   const workloads::TraceSummary& summary = bench.summary;
   Json json;
@@ -427,6 +335,16 @@ Json summary_json(const ReplayBench& bench) {
 
 }  // namespace
 
+Json to_json(const ReplaySettings& settings) {
+  Json json;
+  json["runs"] = settings.runs;
+  json["window"] = settings.window;
+  json["samples"] = settings.samples;
+  json["seconds"] = settings.seconds;
+  if (settings.budget_seconds > 0) json["budget_seconds"] = settings.budget_seconds;
+  return json;
+}
+
 void describe(JsonFields& fields, ReplaySample& sample) {
   fields("event", sample.event);
   fields("blocks", sample.pool.blocks);
@@ -449,14 +367,9 @@ void describe(JsonFields& fields, ReplayRow& row) {
   fields("trace", row.trace);
   fields("digest", row.digest);
   describe_allocator(fields, row);
-  fields.derived("settings", replay_settings_json(row.settings));
-  fields("pool", row.pool);
-  fields("pool_bytes", row.pool_bytes);
-  describe_outcome(fields, row);
-  fields("runs_ms", row.runs_ms);
-  fields.derived_quartiles(row.runs_ms);
+  fields.derived("settings", to_json(row.settings));
+  describe_pool_runs(fields, row);
   fields("floor_ms", row.floor_ms);
-  fields("reset_ms", row.reset_ms);
   fields("requests", row.requests);
   fields("refused", row.refused);
   if (row.refused != 0) fields("first_refused_bytes", row.first_refused_bytes);
@@ -485,18 +398,11 @@ Json replay_report(const std::vector<std::string>& argv, const ReplayBench& benc
 }
 
 Earlier<ReplayRow> read_replays(const std::string& path, const ReplayBench& bench) {
-  const Json settings = replay_settings_json(bench.settings);
-  const auto reuse = [&](const Json& result) -> std::optional<ReplayRow> {
-    ReplayRow row = read_described<ReplayRow>(result);
-    row.settings = bench.settings;
-    const bool same_work = row.digest == bench.digest && result.at("settings") == settings;
-    // With a budget a slow allocator may have fewer runs and be complete.
-    const bool has_all = row.runs_ms.size() == static_cast<std::size_t>(bench.settings.runs) ||
-                         (bench.settings.budget_seconds > 0 && !row.runs_ms.empty());
-    if (!same_work || !row.is_measured() || !has_all || row.samples.empty()) return std::nullopt;
-    return row;
-  };
-  return read_earlier<ReplayRow>(path, bench.device, replay_schema, reuse);
+  return read_earlier_rows<ReplayRow>(path, bench.device, replay_schema, bench.settings,
+                                      [&](const ReplayRow& row) {
+                                        return row.digest == bench.digest && !row.samples.empty() &&
+                                               has_all_runs(row.runs_ms.size(), bench.settings);
+                                      });
 }
 
 }  // namespace heapwood::bench

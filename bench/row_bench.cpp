@@ -47,6 +47,16 @@ void RowBench::skip(std::size_t i, const std::string& reason) {
   candidates_[i].row->reason = reason;
 }
 
+void RowBench::skip_unusable(const simt::DeviceInfo& device, std::uint64_t pool_bytes) {
+  for (std::size_t i = 0; i < candidates_.size(); ++i) {
+    const Allocator* const entry = candidates_[i].entry;
+    if (entry == nullptr) continue;
+    std::string reason = reason_not_to_run(*entry, device, pool_bytes);
+    if (reason.empty() && !entry->traits->keeps_live_memory) reason = "may hand out memory in use";
+    if (!reason.empty()) skip(i, reason);
+  }
+}
+
 void RowBench::fail(std::size_t i, const std::string& reason) {
   candidates_[i].running = false;
   candidates_[i].row->status = Status::failed;

@@ -75,6 +75,9 @@ class RowBench {
                const std::function<void(const std::exception&)>& failed);
   void guarded(std::size_t i, const std::function<void()>& f);
   void skip(std::size_t i, const std::string& reason);
+  // Skips the candidates whose allocator cannot run on the device in a pool of this size, or may
+  // hand out memory in use.
+  void skip_unusable(const simt::DeviceInfo& device, std::uint64_t pool_bytes);
   void fail(std::size_t i, const std::string& reason);
   void fail(std::size_t i, const std::exception& error);
   void fail_all(const std::exception& error);  // fails all candidates that are running

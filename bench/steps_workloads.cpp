@@ -4,9 +4,6 @@
 #include "bench/program/messages.hpp"
 #include "bench/results/format.hpp"
 #include "bench/steps_bench.hpp"
-#include "workloads/particles/particles.hpp"
-#include "workloads/program_trace/recorded_workloads.hpp"
-#include "workloads/strings/strings.hpp"
 
 namespace heapwood::bench {
 
@@ -39,7 +36,8 @@ StepsWorkload strings_workload(const StepsSettings& settings, const simt::Device
       std::make_shared<const strings::StringsData>(strings::prepare_strings(device.id, column));
   workload.unit = "row";
   workload.per_second = 1e6;
-  for (const char* step : strings::step_names) workload.steps.push_back({step, column.rows()});
+  for (const char* step : strings::step_names)
+    workload.steps.push_back({step, column.rows(), 0, 0, {}});
   workload.peak_bytes = data->peak_bytes;
   workload.run = [data](const Allocator& entry, const StepsJob& job) {
     return entry.on(job.device.kind)->strings({job, data.get()});
@@ -49,9 +47,7 @@ StepsWorkload strings_workload(const StepsSettings& settings, const simt::Device
   workload.run_baseline = [data](const StepsJob& job) {
     return strings::run_two_pass(*data, job.inspects, job.seconds);
   };
-  workload.record = [data](const StepsJob& job, alloc::RecordedMemory& memory) {
-    workloads::record_strings({job, data.get()}, memory);
-  };
+  workload.recorded = [data](const StepsJob& job) { return strings::StringsJob{job, data.get()}; };
   return workload;
 }
 
@@ -93,7 +89,7 @@ StepsWorkload particles_workload(const StepsSettings& settings, const simt::Devi
       fmt::format("{} particles, {}, {}, seed {}", count_text(input.primaries), settings.population,
                   plural_text(input.rounds, "round"), settings.seed);
   workload.unit = "round";
-  workload.steps = {{"rounds", input.rounds}};
+  workload.steps = {{"rounds", input.rounds, 0, 0, {}}};
   for (const workloads::StepMemory& memory : sized.memory)
     workload.peak_bytes = std::max(workload.peak_bytes, memory.live_bytes);
   const auto job_of = [input](const StepsJob& job) {
@@ -110,9 +106,7 @@ StepsWorkload particles_workload(const StepsSettings& settings, const simt::Devi
   workload.run_baseline = [job_of](const StepsJob& job) {
     return workloads::particles::run_rings(job_of(job));
   };
-  workload.record = [job_of](const StepsJob& job, alloc::RecordedMemory& memory) {
-    workloads::record_particles(job_of(job), memory);
-  };
+  workload.recorded = job_of;
   return workload;
 }
 

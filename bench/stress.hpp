@@ -112,6 +112,9 @@ struct StressBench {
   simt::DeviceInfo device;
 };
 
+// The job of a point, without pool and allocator's options.
+workloads::StressJob stress_job(const StressBench& bench, const StressPoint& point);
+
 // Measures point by point, allocators in the given order. A failure of one allocator is reported in
 // its row. point_done is called after each point, with all rows so far.
 std::vector<StressRow> run_stress(

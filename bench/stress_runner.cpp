@@ -122,26 +122,12 @@ class PointBench : public RowBench {
   }
 
   workloads::StressJob job(std::size_t i, bool inspect) const {
-    const StressSettings& settings = bench_.settings;
-    workloads::StressJob job;
-    job.device = bench_.device.id;
+    workloads::StressJob job = stress_job(bench_, point_);
     job.pool = {memory_.data(), point_.pool_bytes};
     job.options = row(i).settings.allocator;
-    job.options.wait_when_full = settings.wait;
-    job.test = settings.test;
-    job.coalesced = settings.coalesced;
-    job.threads = stress_threads(settings, point_);
-    job.lanes = settings.lanes;
-    job.payload = point_.payload;
-    job.iterations = point_.iterations;
-    job.order = settings.order;
-    job.seed = settings.seed;
-    job.chance = workloads::chance_of(settings.probability);
-    job.rounds = settings.rounds;
-    job.touch = settings.touch;
+    job.options.wait_when_full = bench_.settings.wait;
     job.inspect = inspect;
-    job.seconds = settings.seconds;
-    if (!inspect) job.run_seconds = settings.budget_seconds;
+    if (!inspect) job.run_seconds = bench_.settings.budget_seconds;
     return job;
   }
 
@@ -208,6 +194,25 @@ class PointBench : public RowBench {
 };
 
 }  // namespace
+
+workloads::StressJob stress_job(const StressBench& bench, const StressPoint& point) {
+  const StressSettings& settings = bench.settings;
+  workloads::StressJob job;
+  job.device = bench.device.id;
+  job.test = settings.test;
+  job.coalesced = settings.coalesced;
+  job.threads = stress_threads(settings, point);
+  job.lanes = settings.lanes;
+  job.payload = point.payload;
+  job.iterations = point.iterations;
+  job.order = settings.order;
+  job.seed = settings.seed;
+  job.chance = workloads::chance_of(settings.probability);
+  job.rounds = settings.rounds;
+  job.touch = settings.touch;
+  job.seconds = settings.seconds;
+  return job;
+}
 
 std::vector<StressRow> run_stress(
     const StressBench& bench, const OnStep& on_step,

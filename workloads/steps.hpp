@@ -7,6 +7,7 @@
 
 #include "alloc/allocator.hpp"
 #include "simt/clock.hpp"
+#include "workloads/thread_kernels.hpp"
 
 namespace heapwood::workloads {
 
@@ -38,6 +39,11 @@ struct StepsResult {
   double inspection_seconds = 0;   // spent so far
   std::uint64_t digest = 0;        // of the particles at the end
 
+  double ms() const {
+    double sum = 0;
+    for (const StepResult& step : steps) sum += step.ms;
+    return sum;
+  }
   std::uint64_t refused() const {
     std::uint64_t sum = 0;
     for (const StepResult& step : steps) sum += step.refused;
@@ -65,27 +71,6 @@ void inspect_pool(const A& allocator, const simt::DeviceId& device, std::uint32_
       1e3;
 }
 
-// A kernel with one item per thread, whose warps do not wait for each other.
-struct StepKernel {
-  struct Scratch {};
-  static constexpr bool independent = true;
-  static constexpr unsigned block_threads = 256, blocks_per_multiprocessor = 3;
-
-  template <class Warp>
-  HEAPWOOD_INLINE static std::uint64_t item_of(const Warp& warp) {
-    return std::uint64_t{warp.worker()} * Warp::width + warp.lane();
-  }
-};
-
-// The number of warps for as many items.
-template <class Device>
-unsigned warps_for(std::uint64_t items) {
-  constexpr unsigned width = Device::Warp::width;
-  return static_cast<unsigned>((items + width - 1) / width);
-}
-
-// The time limit of a launch that frees blocks of a heap outside the pool. Such a heap is not
-// reset, so blocks that were not freed would be missing in later runs.
-inline constexpr double max_free_seconds = 60;
+using StepKernel = ThreadKernel<3>;
 
 }  // namespace heapwood::workloads

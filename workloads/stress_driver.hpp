@@ -142,8 +142,7 @@ class StressDriver {
   void stop_if_late() const {
     if (is_late() && elapsed() > 0.1) stop();
   }
-  // The time limit of a launch that frees. It is long for a heap outside the pool, which is not
-  // reset: blocks that were not freed would be missing in all later tests.
+  // The time limit of a launch that frees.
   double free_limit() const { return in_pool() ? limit() : max_free_seconds; }
 
   template <class Kernel>
@@ -157,8 +156,6 @@ class StressDriver {
   }
 
   double elapsed() const { return simt::seconds_since(start_); }
-
-  static constexpr double max_free_seconds = 60;
 
   const Device& device_;
   const StressJob& job_;

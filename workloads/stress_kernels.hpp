@@ -16,6 +16,7 @@
 #include "alloc/allocator.hpp"
 #include "simt/atomic_ref.hpp"
 #include "workloads/stress.hpp"
+#include "workloads/thread_kernels.hpp"
 
 namespace heapwood::workloads::stress_detail {
 
@@ -33,11 +34,7 @@ struct Share {
   }
 };
 
-struct KernelShape {
-  struct Scratch {};
-  static constexpr bool independent = true;
-  static constexpr unsigned block_threads = 256, blocks_per_multiprocessor = 1;
-};
+using KernelShape = ThreadKernel<1>;
 
 // Does nothing: launched with as many threads as another kernel, it takes the time of a launch.
 struct EmptyKernel : KernelShape {

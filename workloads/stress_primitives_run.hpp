@@ -29,48 +29,45 @@ struct Shared {
   alignas(64) std::uint32_t waiting;
 };
 
+template <PrimitiveTest test>
 struct SemaphoreKernel : KernelShape {
   Shared* shared;
   std::uint32_t threads, batch;
-  bool bulk;
 
   template <class Warp>
   HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     if (warp.worker() * Warp::width + warp.lane() >= threads) return;
-    // The result is ignored: an aborted launch reports that itself.
-    if (bulk) {
-      const alloc::BulkSemaphore semaphore(&shared->semaphore);
-      if (semaphore.wait(warp, 1, batch) == alloc::BulkSemaphore::Wait::grow) {
+    const auto grow = [&] {
+      simt::atomic_ref<std::uint32_t>(shared->batches).fetch_add(1, simt::relaxed);
+    };
+    // The results of wait() that do not matter: an aborted launch reports that itself.
+    if constexpr (test == PrimitiveTest::published_semaphore) {
+      const alloc::PublishedBulkSemaphore semaphore(&shared->semaphore);
+      semaphore.wait(warp, 1, batch, [&] {
         grow();
         semaphore.signal(batch - 1, batch - 1);
-      }
+      });
+    } else if constexpr (test == PrimitiveTest::bulk_semaphore) {
+      const alloc::BulkSemaphore semaphore(&shared->semaphore);
+      if (semaphore.wait(warp, 1, batch) != alloc::BulkSemaphore::Wait::grow) return;
+      grow();
+      semaphore.signal(batch - 1, batch - 1);
     } else {
       const alloc::CountingSemaphore semaphore(
           reinterpret_cast<std::uint32_t*>(&shared->semaphore));
-      if (semaphore.wait(warp, 1) == 0) {
-        grow();
-        semaphore.grown(batch - 1);
-      }
+      if (semaphore.wait(warp, 1) != 0) return;
+      grow();
+      semaphore.grown(batch - 1);
     }
   }
-  HEAPWOOD_INLINE void grow() const {
-    simt::atomic_ref<std::uint32_t>(shared->batches).fetch_add(1, simt::relaxed);
-  }
-};
 
-struct PublishedSemaphoreKernel : KernelShape {
-  Shared* shared;
-  std::uint32_t threads, batch;
-
-  template <class Warp>
-  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
-    if (warp.worker() * Warp::width + warp.lane() >= threads) return;
-    const alloc::PublishedBulkSemaphore semaphore(&shared->semaphore);
-    // The result is ignored: an aborted launch reports that itself.
-    semaphore.wait(warp, 1, batch, [&] {
-      simt::atomic_ref<std::uint32_t>(shared->batches).fetch_add(1, simt::relaxed);
-      semaphore.signal(batch - 1, batch - 1);
-    });
+  // The units that are left at the end.
+  static std::uint64_t available(std::uint64_t semaphore) {
+    if constexpr (test == PrimitiveTest::published_semaphore)
+      return static_cast<std::uint64_t>(alloc::PublishedBulkSemaphore::available(semaphore));
+    if constexpr (test == PrimitiveTest::bulk_semaphore)
+      return static_cast<std::uint64_t>(alloc::BulkSemaphore::available(semaphore));
+    return semaphore & 0xffffffffu;
   }
 };
 
@@ -133,32 +130,26 @@ struct RcuKernel : KernelShape {
 
 template <class Device>
 PrimitiveResult run(const Device& device, const PrimitiveJob& job) {
+  using enum PrimitiveTest;
   constexpr unsigned width = Device::Warp::width;
   const unsigned warps = (job.threads + width - 1) / width;
   const simt::LaunchLimits limits{.seconds = job.seconds, .what = "stress"};
   simt::Buffer<Shared> shared(job.device, 1);
   shared.fill(0);
   PrimitiveResult result;
-  if (job.test == PrimitiveTest::published_semaphore) {
-    const PublishedSemaphoreKernel kernel{{}, shared.data(), job.threads, job.batch};
+  const auto run_semaphore = [&]<PrimitiveTest test>() {
+    const SemaphoreKernel<test> kernel{{}, shared.data(), job.threads, job.batch};
     result.ms = device.launch_independent(kernel, warps, limits);
     const Shared end = shared.download().front();
     result.wanted = job.threads;
-    result.done = std::uint64_t{end.batches} * job.batch -
-                  alloc::PublishedBulkSemaphore::available(end.semaphore);
+    result.done = std::uint64_t{end.batches} * job.batch - kernel.available(end.semaphore);
     return result;
-  }
-  if (job.test == PrimitiveTest::bulk_semaphore || job.test == PrimitiveTest::counting_semaphore) {
-    const SemaphoreKernel kernel{
-        {}, shared.data(), job.threads, job.batch, job.test == PrimitiveTest::bulk_semaphore};
-    result.ms = device.launch_independent(kernel, warps, limits);
-    const Shared end = shared.download().front();
-    const std::int64_t left = kernel.bulk ? alloc::BulkSemaphore::available(end.semaphore)
-                                          : static_cast<std::int64_t>(end.semaphore & 0xffffffffu);
-    result.wanted = job.threads;
-    result.done = static_cast<std::uint64_t>(std::int64_t{end.batches} * job.batch - left);
-    return result;
-  }
+  };
+  if (job.test == counting_semaphore)
+    return run_semaphore.template operator()<counting_semaphore>();
+  if (job.test == bulk_semaphore) return run_semaphore.template operator()<bulk_semaphore>();
+  if (job.test == published_semaphore)
+    return run_semaphore.template operator()<published_semaphore>();
   const std::uint32_t count = (job.threads + job.readers - 1) / job.readers;
   std::vector<Element> list(count + 1);
   for (std::uint32_t i = 0; i <= count; ++i) {
@@ -166,7 +157,7 @@ PrimitiveResult run(const Device& device, const PrimitiveJob& job) {
   }
   const simt::Buffer<Element> elements(job.device, list);
   const RcuKernel kernel{{},          shared.data(), elements.data(),
-                         job.threads, job.readers,   job.test == PrimitiveTest::delegated_rcu};
+                         job.threads, job.readers,   job.test == delegated_rcu};
   result.ms = device.launch_independent(kernel, warps, limits);
   result.wanted = count;
   result.done = shared.download().front().done;

@@ -12,13 +12,6 @@ namespace heapwood::app {
 
 namespace {
 
-void add_pool_heading(Table& table, std::string& pool, const StepsRow& row) {
-  if (row.pool.empty() || row.pool == pool) return;
-  pool = row.pool;
-  table.add_heading(fmt::format("pool {}{}", size_text(row.pool_bytes),
-                                pool.ends_with('x') ? fmt::format(" ({})", pool) : ""));
-}
-
 // The clearly fastest allocator of a pool in a step, or in all steps.
 const StepsRow* fastest(const StepsBench& bench, const std::vector<StepsRow>& rows,
                         const std::string& pool, std::optional<std::size_t> step) {
@@ -42,40 +35,34 @@ Table steps_table(const StepsBench& bench, const std::vector<StepsRow>& rows) {
                             workload.unit, bytes_text(workload.peak_bytes),
                             plural_text(static_cast<std::uint64_t>(bench.settings.runs), "run"));
   table.columns = columns_of("allocator<");
-  for (const StepsWorkload::Step& step : workload.steps) table.columns.push_back({step.name});
+  for (const StepSamples& step : workload.steps) table.columns.push_back({step.name});
   table.columns.push_back({"all [ms]"});
   table.columns.push_back({"refused"});
   table.columns.push_back({"held / live"});
-  Footnotes footnotes;
-  bool has_fastest = false;
-  std::string pool;
-  for (const StepsRow& row : rows) {
-    add_pool_heading(table, pool, row);
-    std::vector<Cell> cells{footnotes.marked(row.marked_label(), row)};
-    if (row.runs_ms.empty()) {
-      cells.emplace_back(name(row.status));
-    } else {
-      for (std::size_t i = 0; i < row.steps.size(); ++i) {
-        const bool is_best = has_steps && fastest(bench, rows, row.pool, i) == &row;
-        has_fastest |= is_best;
-        const std::optional<double> rate = row.steps[i].rate();
-        cells.emplace_back(rate ? figure_text(*rate / workload.per_second) : missing, is_best);
-      }
-      const bool is_best = fastest(bench, rows, row.pool, std::nullopt) == &row;
-      has_fastest |= is_best;
-      cells.emplace_back(figure_text(median(row.runs_ms)), is_best);
-      const std::optional<double> ratio = row.held_over_live();
-      append(cells, count_text(row.sum_of(&StepSamples::refused)),
-             ratio ? ratio_text(*ratio) : missing);
-    }
-    cells.resize(table.columns.size(), Cell(missing));
-    table.add(std::move(cells));
-  }
-  explain_marks(table, has_fastest, rows);
-  table.notes.push_back(
+  add_lines_by_pool(
+      table, rows,
       "held: neither free nor the allocator's tables; live: bytes requested and not freed; the max "
-      "of all inspections with at least half of the peak in use");
-  footnotes.append_to(table.notes);
+      "of all inspections with at least half of the peak in use",
+      [&](const StepsRow& row, std::vector<Cell>& cells) {
+        bool has_fastest = false;
+        const auto add = [&](const std::string& text, std::optional<std::size_t> step) {
+          const bool is_best = fastest(bench, rows, row.pool, step) == &row;
+          cells.emplace_back(text, is_best);
+          has_fastest |= is_best;
+        };
+        for (std::size_t i = 0; i < row.steps.size(); ++i) {
+          std::optional<double> rate = row.steps[i].rate();
+          if (rate) *rate /= workload.per_second;
+          if (has_steps)
+            add(figure_text(rate), i);
+          else
+            cells.emplace_back(figure_text(rate));
+        }
+        add(figure_text(median(row.runs_ms)), std::nullopt);
+        append(cells, count_text(row.sum_of(&StepSamples::refused)),
+               ratio_text(row.held_over_live()));
+        return has_fastest;
+      });
   return table;
 }
 

@@ -116,13 +116,12 @@ Table graph_time_table(const std::vector<GraphRow>& rows) {
   if (phases.empty()) table.columns.push_back({"status"});
   Footnotes footnotes;
   for (const GraphRow& row : rows) {
-    std::vector<Cell> cells{footnotes.marked(row.marked_label(), row)};
-    if (row.phases.empty()) cells.emplace_back(name(row.status));
-    for (std::size_t i = cells.size() - 1; i < phases.size(); ++i) {
-      const PhaseSamples* samples = row.find(phases[i].first, phases[i].second);
-      cells.emplace_back(samples ? figure_text(samples->median_ms()) : missing, best[i] == &row);
-    }
-    table.add(std::move(cells));
+    add_line(table, row, !row.phases.empty(), footnotes, [&](const auto&, auto& cells) {
+      for (std::size_t i = 0; i < phases.size(); ++i) {
+        const PhaseSamples* samples = row.find(phases[i].first, phases[i].second);
+        cells.emplace_back(samples ? figure_text(samples->median_ms()) : missing, best[i] == &row);
+      }
+    });
   }
   explain_marks(table, std::ranges::any_of(best, [](const GraphRow* row) { return row; }), rows);
   add_notes_about(phases, first.settings.init, table);
@@ -267,47 +266,29 @@ Table replay_table(const ReplayBench& bench, const std::vector<ReplayRow>& rows)
   table.columns = columns_of(
       "allocator<; time [ms]: median, q1, q3, no calls; refused; memory at the peak: held [MiB], "
       "/ live, tables [MiB], internal, external; until the end [MiB]: touched, address");
-  Footnotes footnotes;
-  bool has_fastest = false;
-  std::string pool;
-  for (const ReplayRow& row : rows) {
-    if (row.pool != pool) {
-      pool = row.pool;
-      table.add_heading(fmt::format(
-          "pool {}{}", size_text(row.pool_bytes),
-          pool.find_first_of("axv") == std::string::npos ? "" : fmt::format(" ({})", pool)));
-    }
-    const ReplayRow* const best = fastest_replay(rows, row.pool);
-    has_fastest |= best != nullptr;
-    std::vector<Cell> cells{footnotes.marked(row.marked_label(), row)};
-    if (row.runs_ms.empty()) {
-      cells.emplace_back(name(row.status));
-    } else {
-      cells.emplace_back(figure_text(row.median_ms()), best == &row);
-      append(cells, figure_text(quantile(row.runs_ms, .25)),
-             figure_text(quantile(row.runs_ms, .75)), figure_text(median(row.floor_ms)),
-             count_text(row.refused));
-      const std::optional<double> held = median(row.peak_held_bytes);
-      if (held && is_walked(row.peak())) {
-        const ReplaySample &at_peak = *row.peak(), &end = row.samples.back();
-        const alloc::Fragmentation& fragmentation = at_peak.pool.fragmentation;
-        cells.emplace_back(mib_text(static_cast<std::uint64_t>(*held)));
-        const std::optional<double> ratio = row.held_over_live();
-        append(cells, ratio ? ratio_text(*ratio) : missing, mib_text(fragmentation.metadata_bytes),
-               figure_text(fragmentation.internal), figure_text(fragmentation.external_merged),
-               mib_text(end.touched_bytes), mib_text(end.address_bytes));
-      }
-    }
-    cells.resize(table.columns.size(), Cell(missing));
-    table.add(std::move(cells));
-  }
-  explain_marks(table, has_fastest, rows);
-  table.notes.push_back(
+  add_lines_by_pool(
+      table, rows,
       "no calls: the replay without the allocator; held: neither free nor the allocator's tables; "
       "live: bytes requested and not freed; external: 1 - largest free region / all free memory, "
       "neighbours merged; touched: bytes that were ever part of a block; address: end of the "
-      "highest block");
-  footnotes.append_to(table.notes);
+      "highest block",
+      [&](const ReplayRow& row, std::vector<Cell>& cells) {
+        const ReplayRow* const best = fastest_replay(rows, row.pool);
+        cells.emplace_back(figure_text(row.median_ms()), best == &row);
+        append(cells, figure_text(quantile(row.runs_ms, .25)),
+               figure_text(quantile(row.runs_ms, .75)), figure_text(median(row.floor_ms)),
+               count_text(row.refused));
+        const std::optional<double> held = median(row.peak_held_bytes);
+        if (held && is_walked(row.peak())) {
+          const ReplaySample& end = row.samples.back();
+          const alloc::Fragmentation& at_peak = row.peak()->pool.fragmentation;
+          append(cells, mib_text(static_cast<std::uint64_t>(*held)),
+                 ratio_text(row.held_over_live()), mib_text(at_peak.metadata_bytes),
+                 figure_text(at_peak.internal), figure_text(at_peak.external_merged),
+                 mib_text(end.touched_bytes), mib_text(end.address_bytes));
+        }
+        return best != nullptr;
+      });
   return table;
 }
 
@@ -379,12 +360,10 @@ Table host_memory_table(const std::vector<HostBenchRow>& rows) {
   for (const HostBenchRow& row : rows) {
     if (row.passes.empty()) continue;
     const HostBenchPass& pass = row.passes.front();
-    const std::optional<double> peaks = pass.peak_ratio();
     table.add({row.label, mib_text(pass.peak_requested_bytes),
                pass.peak_mapped_bytes ? mib_text(*pass.peak_mapped_bytes) : missing,
-               peaks ? ratio_text(*peaks) : missing,
-               pass.mean_ratio ? ratio_text(*pass.mean_ratio) : missing, count_text(pass.mappings),
-               count_text(pass.refused)});
+               ratio_text(pass.peak_ratio()), ratio_text(pass.mean_ratio),
+               count_text(pass.mappings), count_text(pass.refused)});
   }
   return table;
 }

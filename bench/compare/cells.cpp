@@ -80,18 +80,6 @@ bool read_samples(const Json& json, const char* key, std::vector<double>& ms) {
   return true;
 }
 
-// Leaves out results of other builders, which earlier versions measured. Returns their number.
-std::size_t drop_other_builders(Json& results) {
-  Json kept = Json::array();
-  for (const Json& result : results) {
-    const std::string builder = text_at(result, "builder");
-    if (builder.empty() || builder == builder_name) kept.push_back(result);
-  }
-  const std::size_t dropped = results.size() - kept.size();
-  results = std::move(kept);
-  return dropped;
-}
-
 void add_cells(std::vector<ResultCell>& cells, const Json& result) {
   const Json identity = identity_of(result);
   const std::string status = text_at(result, "status");
@@ -195,19 +183,10 @@ ResultsFile read_results(const std::string& path) {
       !is_list_of_objects(file.json.find(is_reproduction ? "cases" : "results")) ||
       !has_known_types(file.json))
     damaged(path, fmt::format("not a complete {} file", file.schema));
-  std::size_t dropped = 0;
-  if (is_reproduction) {
-    for (Json& one : file.json["cases"]) {
-      if (text_at(one, "key").empty() || !is_list_of_objects(one.find("results")))
-        damaged(path, fmt::format("not a complete {} file", file.schema));
-      dropped += drop_other_builders(one["results"]);
-    }
-  } else {
-    dropped = drop_other_builders(file.json["results"]);
+  for (const Json& one : is_reproduction ? file.json["cases"] : Json()) {
+    if (text_at(one, "key").empty() || !is_list_of_objects(one.find("results")))
+      damaged(path, fmt::format("not a complete {} file", file.schema));
   }
-  if (dropped > 0)
-    note("{}: {} of another builder left out; this version has one builder", path,
-         plural_text(dropped, "result"));
   return file;
 }
 

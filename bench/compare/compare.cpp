@@ -431,23 +431,6 @@ Table compare_table(const Comparison& comparison) {
   return table;
 }
 
-Table compare_flat_table(const Comparison& comparison) {
-  Table table;
-  table.columns = columns_of(
-      "cell; time; verdict; ratio; old_median_ms; new_median_ms; old_runs; new_runs; p; "
-      "runs_needed; reason");
-  for (const ComparedCell& cell : comparison.cells) {
-    const CellVerdict& verdict = cell.verdict;
-    const bool tested = was_tested(cell);
-    table.add({cell.label, cell.metric, name(verdict.verdict), csv_text(verdict.ratio),
-               csv_text(median(cell.older)), csv_text(median(cell.newer)),
-               std::to_string(cell.older.size()), std::to_string(cell.newer.size()),
-               csv_text(tested ? std::optional(verdict.p) : std::nullopt),
-               csv_text(verdict.runs_needed > 0, verdict.runs_needed), cell.reason});
-  }
-  return table;
-}
-
 Json compare_report(const Comparison& comparison, const ResultsFile& older,
                     const ResultsFile& newer) {
   Json json;
@@ -470,6 +453,7 @@ Json compare_report(const Comparison& comparison, const ResultsFile& older,
   for (const ComparedCell& cell : comparison.cells) {
     const CellVerdict& verdict = cell.verdict;
     Json one = cell.identity;
+    one["cell"] = cell.label;
     one["time"] = cell.metric;
     one["verdict"] = name(verdict.verdict);
     put(one, "ratio", verdict.ratio);

@@ -107,6 +107,9 @@ CellVerdict judge(CellTimes cell, const CompareRules& rules);
 bool has_enough_runs(const CellTimes& cell, const CompareRules& rules);
 
 inline constexpr const char* compare_schema = "heapwood.compare/1";
+// The columns of CSV, for the report's "cells".
+inline constexpr const char* compare_columns =
+    "cell time verdict ratio old_median_ms new_median_ms old_runs new_runs p runs_needed reason";
 
 struct ComparedCell {
   Json identity;
@@ -134,8 +137,7 @@ struct Comparison {
 Comparison compare_results(const ResultsFile& older, const ResultsFile& newer,
                            const CompareRules& rules, bool allow_mixed);
 
-Table compare_table(const Comparison& comparison);       // without cells that are SAME
-Table compare_flat_table(const Comparison& comparison);  // all cells, for CSV
+Table compare_table(const Comparison& comparison);  // without cells that are SAME
 Json compare_report(const Comparison& comparison, const ResultsFile& older,
                     const ResultsFile& newer);
 // "12 SAME, 1 SLOWER, 2 UNDECIDED"

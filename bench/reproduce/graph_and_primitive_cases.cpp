@@ -106,7 +106,7 @@ ReproduceCases steps_cases(const Experiment& experiment, const ReproduceSetup& s
   bench.device = setup.device;
   bench.allocators = experiment.allocators(setup);
   StepsSettings& settings = bench.settings;
-  settings.pools = parse_steps_pools(experiment.text("pool"));
+  settings.pools = parse_peak_pools(experiment.text("pool"), false);
   settings.runs = experiment.runs(setup);
   settings.seconds = 5 * setup.seconds;
   settings.budget_seconds = setup.seconds;

@@ -67,9 +67,10 @@ std::string figure_text(std::optional<double> value) {
   return value ? figure_text(*value) : missing;
 }
 
-std::string ratio_text(double value) {
-  if (value < 99.995) return fmt::format("{:.2f}", value);
-  return count_text(static_cast<std::uint64_t>(std::llround(value)));
+std::string ratio_text(std::optional<double> value) {
+  if (!value) return missing;
+  if (*value < 99.995) return fmt::format("{:.2f}", *value);
+  return count_text(static_cast<std::uint64_t>(std::llround(*value)));
 }
 
 std::string csv_text(const std::optional<double>& value) {

@@ -23,7 +23,7 @@ std::string size_text(std::uint64_t bytes);                         // of a sett
 std::string mib_text(std::uint64_t bytes);                          // 1.50, 123, 4,096 (MiB)
 std::string figure_text(double value);                              // about four significant digits
 std::string figure_text(std::optional<double> value);
-std::string ratio_text(double value);  // 1.04, 12.3, 1,234
+std::string ratio_text(std::optional<double> value);  // 1.04, 12.3, 1,234
 
 // Joins texts: "a, b, c".
 template <class List>

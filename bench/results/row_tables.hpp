@@ -119,4 +119,42 @@ void explain_marks(Table& table, bool has_fastest, const std::vector<Row>& rows)
     table.notes.push_back("* lower bound: cannot free, never named the fastest");
 }
 
+// Adds a line per row: its label, and the cells of a row with times, by add_cells(row, cells), or
+// else its status.
+template <class Row, class AddCells>
+void add_line(Table& table, const Row& row, bool has_times, Footnotes& footnotes,
+              AddCells add_cells) {
+  std::vector<Cell> cells{footnotes.marked(row.marked_label(), row)};
+  if (has_times)
+    add_cells(row, cells);
+  else
+    cells.emplace_back(name(row.status));
+  cells.resize(table.columns.size(), Cell(missing));
+  table.add(std::move(cells));
+}
+
+// Adds a line per row, below a heading per pool; then notes about marks, the note, and the rows'
+// reasons. add_cells() returns whether it has marked a fastest row.
+template <class Row, class AddCells>
+void add_lines_by_pool(Table& table, const std::vector<Row>& rows, const std::string& note,
+                       AddCells add_cells) {
+  Footnotes footnotes;
+  bool has_fastest = false;
+  std::string pool;
+  for (const Row& row : rows) {
+    if (!row.pool.empty() && row.pool != pool) {
+      pool = row.pool;
+      const bool is_size = pool.find_first_of("axv") == std::string::npos;
+      table.add_heading("pool " + size_text(row.pool_bytes) + (is_size ? "" : " (" + pool + ")"));
+    }
+    add_line(table, row, !row.runs_ms.empty(), footnotes,
+             [&](const Row& timed, std::vector<Cell>& cells) {
+               has_fastest |= add_cells(timed, cells);
+             });
+  }
+  explain_marks(table, has_fastest, rows);
+  table.notes.push_back(note);
+  footnotes.append_to(table.notes);
+}
+
 }  // namespace heapwood::bench

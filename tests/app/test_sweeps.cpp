@@ -74,7 +74,7 @@ TEST_F(Sweeps, ATaskOfASlurmArrayTakesItsShard) {
   for (const char* name : {"ID", "MIN", "MAX", "COUNT"})
     unsetenv((std::string("SLURM_ARRAY_TASK_") + name).c_str());
   ASSERT_EQ(task.exit, 0) << task.err;
-  EXPECT_NE(task.err.find("shard 2/2, from SLURM_ARRAY_TASK_ID 7"), std::string::npos) << task.err;
+  expect_words(task.err, {"shard 2/2, from SLURM_ARRAY_TASK_ID 7"});
   EXPECT_EQ(results("task"), 1u);
   ASSERT_EQ(whole.exit, 0) << whole.err;
   EXPECT_EQ(results("whole"), 3u);

@@ -6,9 +6,7 @@
 #include <random>
 
 #include "bench/compare/compare.hpp"
-#include "bench/reproduce/reproduce.hpp"
 #include "tests/errors.hpp"
-#include "tests/folder.hpp"
 
 namespace heapwood::bench {
 namespace {
@@ -215,7 +213,7 @@ TEST(CompareFiles, CellsOfOneFileAreCounted) {
   const Json report = compare_report(result, older, newer);
   EXPECT_EQ(report["cells"].size(), 4u);
   EXPECT_EQ(report["counts"]["SLOWER"], 2);
-  EXPECT_EQ(compare_flat_table(result).rows.size(), 4u);
+  EXPECT_EQ(table_of_json(report["cells"], compare_columns).rows.size(), 4u);
   // A failed measurement has no time.
   Json failed = newer.json;
   failed["results"][0]["status"] = "failed";
@@ -224,21 +222,6 @@ TEST(CompareFiles, CellsOfOneFileAreCounted) {
   EXPECT_EQ(with.count(Verdict::undecided), 1u);
   EXPECT_EQ(with.missing(), 2u);
   EXPECT_NE(with.cells[1].reason.find("failed: out of memory\\x1b"), std::string::npos);
-}
-
-// Earlier versions also measured a per-level builder.
-TEST(CompareFiles, ResultsOfAnotherBuilderAreLeftOut) {
-  Json build = bench_file({"a", "b"}, 30, 10);
-  build["results"][1]["builder"] = "per-level";
-  Json reproduction = build;
-  reproduction["schema"] = reproduce_schema;
-  reproduction["cases"] = Json::array();
-  reproduction["cases"].push_back({{"key", "one"}, {"results", build["results"]}});
-  const tests::Folder folder;
-  for (const Json& json : {build, reproduction}) {
-    tests::write_file(folder / "old.json", json_text(json));
-    EXPECT_EQ(cells_of(read_results(folder / "old.json")).size(), 1u);
-  }
 }
 
 // A cell without times in both files is not counted as undecided.

@@ -118,12 +118,12 @@ TEST(StepsRunner, FailuresAreRows) {
   bench::StepsBench steps;
   steps.device = simt::find_device("cpu", 2);
   steps.allocators = bench::find_allocators("atomic,heapwood");
-  steps.settings.pools = bench::parse_steps_pools("1M,900T");
+  steps.settings.pools = bench::parse_peak_pools("1M,900T", false);
   steps.settings.runs = 1;
   bench::StepsWorkload& workload = steps.workload;
   workload.schema = bench::strings_schema;
   workload.unit = "row";
-  workload.steps = {{"one", 5}};
+  workload.steps = {{"one", 5, 0, 0, {}}};
   workload.baseline = workload.baseline_label = "none";
   workload.run = [](const bench::Allocator& entry, const workloads::StepsJob&) {
     if (std::string(entry.traits->id) == "atomic") throw Error(Exit::failed, "differs");

@@ -34,8 +34,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     try_to([&] {
       const bench::Comparison comparison = bench::compare_results(older, newer, {}, true);
       bench::compare_table(comparison);
-      bench::compare_flat_table(comparison);
-      bench::json_text(bench::compare_report(comparison, older, newer));
+      const bench::Json report = bench::compare_report(comparison, older, newer);
+      bench::table_of_json(report["cells"], bench::compare_columns);
+      bench::json_text(report);
       bench::summary_text(comparison);
     });
     const bench::Merged merged = bench::merge_results({}, {older, newer}, true);

@@ -195,8 +195,8 @@ TEST(TraceRecording, IsTheTraceWithAddresses) {
   for (const char* size : {"auto", "3x", "live:3", "1M"}) {
     const std::string given = size;
     const TraceRecorder sized(file, bench::parse_pool(given), replay.allocators, replay.device, 60);
-    EXPECT_EQ(sized.record(*replay.allocators.front())->pool_bytes,
-              pool_bytes(replay, bench::parse_replay_pools(given == "live:3" ? "3x" : given)[0]))
+    const bench::PoolSize pool = bench::parse_pool(given == "live:3" ? "3x" : given);
+    EXPECT_EQ(sized.record(*replay.allocators.front())->pool_bytes, pool_bytes(replay, pool))
         << given;
   }
   tests::write_file(file, "HWTRACE\nbroken");

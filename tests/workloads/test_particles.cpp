@@ -2,26 +2,21 @@
 // heapwood particles: conserved sums, populations, exhaustion, with every allocator and with rings.
 #include <gtest/gtest.h>
 
-#include "alloc/allocators/cuda_malloc.hpp"
 #include "alloc/allocators/heapwood.hpp"
 #include "tests/errors.hpp"
 #include "tests/simt/lockstep.hpp"
-#include "tests/workloads/stress_jobs.hpp"
+#include "tests/workloads/steps_jobs.hpp"
 #include "workloads/particles/particles_run.hpp"
 #include "workloads/particles/rings_run.hpp"
 
 namespace heapwood::workloads::particles {
 namespace {
 
-class Particles : public StressJobs {
+class Particles : public StepsJobs {
  protected:
   ParticlesJob job(std::size_t pool_bytes, std::uint64_t primaries, std::uint32_t rounds,
                    Population population = Population::steady) {
-    if (memory_.bytes() != pool_bytes) memory_ = simt::Memory(device_, pool_bytes);
-    ParticlesJob job;
-    job.device = device_;
-    job.pool = {memory_.data(), pool_bytes};
-    job.inspects = true;
+    ParticlesJob job = job_in<ParticlesJob>(pool_bytes);
     job.population = population;
     job.primaries = primaries;
     job.rounds = rounds;
@@ -34,20 +29,14 @@ class Particles : public StressJobs {
 TEST_F(Particles, EveryAllocatorGivesTheSameParticles) {
   const StepsResult rings = run_rings(job(std::size_t{16} << 20, 500, 20));
   ASSERT_EQ(rings.refused(), 0u);
-  each_allocator([&](const registry::CompiledAllocator& allocator) {
-    if (!allocator.traits->keeps_live_memory) return;
-    ParticlesJob ample = job(std::size_t{16} << 20, 500, 20);
+  const auto run = [&](const registry::CompiledAllocator& allocator, std::size_t pool) {
+    if (pool < 1 << 20) return allocator.particles(job(pool, 800, 6, Population::doubling));
+    ParticlesJob ample = job(pool, 500, 20);
     ample.digest = rings.digest;
-    const StepsResult result = allocator.particles(ample);
-    for (const StepMemory& memory : result.memory) EXPECT_GE(memory.held_bytes, memory.live_bytes);
-    const std::size_t pool = std::max<std::size_t>(64 << 10, allocator.traits->smallest_pool);
-    const StepsResult small = allocator.particles(job(pool, 800, 6, Population::doubling));
-    const bool is_full = allocator.traits->in_pool && pool == 64 << 10;
-    EXPECT_TRUE(!is_full || small.refused() > 0);
-    if (std::string(allocator.traits->id) == "toy") return;  // few blocks of one size
-    EXPECT_EQ(result.refused(), 0u);
-    EXPECT_EQ(result.digest, rings.digest);
-  });
+    return allocator.particles(ample);
+  };
+  run_each(run, (64 << 10) + 1,
+           [&](const StepsResult& ample) { EXPECT_EQ(ample.digest, rings.digest); });
   EXPECT_GT(run_rings(job(16 << 10, 500, 20)).refused(), 0u);
 }
 
@@ -92,13 +81,9 @@ TEST_F(Particles, DifferencesAreFound) {
 }
 
 TEST_F(Particles, LeaveNoBlocksInAHeapOutsideThePool) {
-  if (device_.kind != simt::DeviceKind::cpu) GTEST_SKIP() << "a GPU's heap does not count";
-  const registry::RegisteredAllocator* const builtin = registry::find("cuda");
-  if (builtin == nullptr) GTEST_SKIP() << "not compiled in";
   ParticlesJob plain = job(1 << 20, 100, 20);
   plain.inspects = false;
-  builtin->cpu->particles(plain);
-  EXPECT_EQ(reinterpret_cast<const alloc::CudaMalloc::Head*>(memory_.data())->live, 0u);
+  expect_no_blocks_left([&](const auto& allocator) { allocator.particles(plain); });
 }
 
 }  // namespace

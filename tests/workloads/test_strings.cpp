@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: MIT
-// heapwood strings and heapwood particles: both methods against plain strings, conserved sums,
-// exhaustion, with every allocator.
+// heapwood strings: both methods against plain strings, exhaustion, with every allocator.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "alloc/allocators/cuda_malloc.hpp"
 #include "alloc/allocators/heapwood.hpp"
 #include "scenes/file.hpp"
 #include "tests/errors.hpp"
 #include "tests/folder.hpp"
 #include "tests/simt/lockstep.hpp"
-#include "tests/workloads/stress_jobs.hpp"
+#include "tests/workloads/steps_jobs.hpp"
 #include "workloads/strings/strings_run.hpp"
 
 namespace heapwood::workloads::strings {
@@ -70,34 +68,22 @@ void expect_plain(const HostColumn& column, const std::vector<std::string>& rows
 
 std::vector<std::string> random_rows(std::uint64_t count) {
   const HostColumn column = generate_strings(count, 3);
-  std::vector<std::string> rows{"",
-                                " ",
-                                "  a  b ",
-                                "er",
-                                "eer",
-                                "eeerer r",
-                                "\xc5\x89\xc5\x89",
-                                "\xc3\x9f",
-                                "caf\xc3\xa9",
-                                "ER ER",
-                                "x",
-                                std::string(5000, 'e'),
-                                std::string(300, ' ')};
+  std::vector<std::string> rows{
+      "",         " ",           "  a  b ", "er", "eer", "eeerer r", "\xc5\x89\xc5\x89",
+      "\xc3\x9f", "caf\xc3\xa9", "ER ER",   "x"};
+  rows.emplace_back(5000, 'e');
+  rows.emplace_back(300, ' ');
   for (std::uint64_t i = 0; i < count; ++i) rows.push_back(text_of(column, i));
   return rows;
 }
 
-class Strings : public StressJobs {
+class Strings : public StepsJobs {
  protected:
   void prepare(const std::vector<std::string>& rows) {
     data_ = prepare_strings(device_, column_of(rows));
   }
   StringsJob job(std::size_t pool_bytes) {
-    if (memory_.bytes() != pool_bytes) memory_ = simt::Memory(device_, pool_bytes);
-    StringsJob job;
-    job.device = device_;
-    job.pool = {memory_.data(), pool_bytes};
-    job.inspects = true;
+    StringsJob job = job_in<StringsJob>(pool_bytes);
     job.data = &data_;
     return job;
   }
@@ -117,18 +103,10 @@ TEST_F(Strings, TwoPassesGivePlainStrings) {
 // strings, and those that were served are compared.
 TEST_F(Strings, EveryAllocatorGivesTheSameStrings) {
   prepare(random_rows(1000));
-  each_allocator([&](const registry::CompiledAllocator& allocator) {
-    if (!allocator.traits->keeps_live_memory) return;
-    const StepsResult ample = allocator.strings(job(std::size_t{16} << 20));
-    const std::size_t pool = std::max<std::size_t>(64 << 10, allocator.traits->smallest_pool);
-    const StepsResult small = allocator.strings(job(pool));
-    const bool is_full = allocator.traits->in_pool && pool < data_.peak_bytes;
-    EXPECT_TRUE(!is_full || small.refused() > 0);
-    if (std::string(allocator.traits->id) == "toy") return;  // few blocks of one size
-    EXPECT_EQ(ample.steps[4].requests, data_.pieces);
-    EXPECT_EQ(ample.refused(), 0u);
-    for (const StepMemory& memory : ample.memory) EXPECT_GE(memory.held_bytes, memory.live_bytes);
-  });
+  run_each([&](const registry::CompiledAllocator& allocator,
+               std::size_t pool) { return allocator.strings(job(pool)); },
+           data_.peak_bytes,
+           [&](const StepsResult& ample) { EXPECT_EQ(ample.steps[4].requests, data_.pieces); });
 }
 
 TEST_F(Strings, WarpsOfSeveralLanes) {
@@ -158,12 +136,8 @@ TEST_F(Strings, DifferencesAreFound) {
 }
 
 TEST_F(Strings, LeaveNoBlocksInAHeapOutsideThePool) {
-  if (device_.kind != simt::DeviceKind::cpu) GTEST_SKIP() << "a GPU's heap does not count";
-  const registry::RegisteredAllocator* const builtin = registry::find("cuda");
-  if (builtin == nullptr) GTEST_SKIP() << "not compiled in";
   prepare(random_rows(100));
-  builtin->cpu->strings(job(1 << 20));
-  EXPECT_EQ(reinterpret_cast<const alloc::CudaMalloc::Head*>(memory_.data())->live, 0u);
+  expect_no_blocks_left([&](const auto& allocator) { allocator.strings(job(1 << 20)); });
 }
 
 TEST(StringsInput, IsTheSameEverywhere) {

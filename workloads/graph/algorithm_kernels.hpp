@@ -9,12 +9,6 @@
 
 namespace heapwood::workloads::graph::steps_detail {
 
-// The number of this lane's thread in the launch.
-template <class Warp>
-HEAPWOOD_INLINE std::uint64_t thread_of(const Warp& warp) {
-  return std::uint64_t{warp.worker()} * Warp::width + warp.lane();
-}
-
 // Adds to a sum that other threads also add to. On CPU threads this is a loop of compare-and-swap,
 // because the oldest supported libcu++ has no fetch_add() of floats there.
 template <class Float>

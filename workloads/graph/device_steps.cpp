@@ -6,17 +6,16 @@
 #include <utility>
 #include <vector>
 
-#include "simt/clock.hpp"
-#include "simt/cpu.hpp"
 #include "simt/launch.hpp"
 #include "workloads/graph/device_steps_run.hpp"
+#include "workloads/prefix_sum.hpp"
 
 namespace heapwood::workloads::graph {
 
 namespace {
 
 // Sorts parts on all threads, then merges adjacent parts.
-struct CpuSorter {
+struct CpuSorter : CpuScan {
   static double sort(const simt::Cpu& cpu, EdgeKey*& keys, EdgeKey*& spare, std::uint64_t count,
                      unsigned /*bits*/) {
     const auto start = simt::HostClock::now();
@@ -39,12 +38,6 @@ struct CpuSorter {
       std::swap(keys, spare);
     }
     return 1e3 * simt::seconds_since(start);
-  }
-  static double exclusive_sum(const simt::Cpu&, std::uint64_t* values, std::uint64_t count) {
-    return simt::measure_ms([&] {
-      std::uint64_t sum = 0;
-      for (std::uint64_t i = 0; i < count; ++i) sum += std::exchange(values[i], sum);
-    });
   }
 
  private:

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include <cub/device/device_radix_sort.cuh>
-#include <cub/device/device_scan.cuh>
 
 #include "simt/cuda.hpp"
 #include "workloads/graph/device_steps_run.hpp"
+#include "workloads/prefix_sum.cuh"
 
 namespace heapwood::workloads::graph::steps_cuda {
 
 namespace {
 
 // Sorts by the radix sort of the CUDA toolkit, over as many bits as vertex numbers have.
-class CudaSorter {
+class CudaSorter : public CudaScan {
  public:
   double sort(const simt::Cuda& device, EdgeKey*& keys, EdgeKey*& spare, std::uint64_t count,
               unsigned bits) {
@@ -32,32 +32,6 @@ class CudaSorter {
     spare = buffer.Alternate();
     return ms;
   }
-
-  double exclusive_sum(const simt::Cuda& device, std::uint64_t* values, std::uint64_t count) {
-    std::size_t bytes = 0;
-    const auto scan = [&](void* memory) {
-      simt::check_cuda(cub::DeviceScan::ExclusiveSum(memory, bytes, values, count), "prefix sum");
-    };
-    scan(nullptr);
-    reserve(device, bytes);
-    return timed("prefix sum", [&] { scan(memory_.data()); });
-  }
-
- private:
-  template <class F>
-  static double timed(const char* what, F f) {
-    simt::DeviceControl control;
-    simt::CudaEvent begin, end;
-    begin.record();
-    f();
-    end.record();
-    const simt::CudaWait waited(end, control, {.what = what});
-    return end.ms_since(begin);
-  }
-  void reserve(const simt::Cuda& device, std::size_t bytes) {
-    if (memory_.bytes() < bytes) memory_ = simt::Memory(device.id(), bytes);
-  }
-  simt::Memory memory_;
 };
 
 }  // namespace

@@ -401,12 +401,9 @@ class StepsOn final : public DeviceSteps {
   }
 
  private:
-  static unsigned warps_for(std::uint64_t items) {
-    return static_cast<unsigned>((items + Device::Warp::width - 1) / Device::Warp::width);
-  }
   template <class Kernel>
   double launch(const Kernel& kernel, std::uint64_t items) {
-    return launch_warps(kernel, warps_for(items));
+    return launch_warps(kernel, warps_for<Device>(items));
   }
   template <class Kernel>
   double launch_warps(const Kernel& kernel, std::uint64_t warps) {

@@ -163,15 +163,19 @@ void BlockGraph::clear() {
   if (!heap_->traits().in_pool) {
     simt::Buffer<std::uint32_t> all(device_, count_ / 32 + std::size_t{1});
     all.fill(0xff);
-    heap_->update({.vertices = vertices_.data(),
-                   .inserts = {},
-                   .deletes = {},
-                   .locks = false,
-                   .deleted = {all.data()},
-                   .totals = totals_.clear(),
-                   .vertex_count = count_});
+    heap_->update(deletion({all.data()}));
   }
   count_ = 0;
+}
+
+UpdateArguments BlockGraph::deletion(const VertexSet& deleted) {
+  return {.vertices = vertices_.data(),
+          .inserts = {},
+          .deletes = {},
+          .locks = false,
+          .deleted = deleted,
+          .totals = totals_.clear(),
+          .vertex_count = count_};
 }
 
 InitResult BlockGraph::init(const DeviceRows& rows) {
@@ -229,13 +233,7 @@ UpdateResult BlockGraph::update(std::span<const EdgeKey> inserts,
 UpdateResult BlockGraph::delete_vertices(std::span<const std::uint32_t> vertices) {
   const VertexBits deleted(device_, vertices, count_);
   UpdateResult result;
-  result.ms = heap_->update({.vertices = vertices_.data(),
-                             .inserts = {},
-                             .deletes = {},
-                             .locks = false,
-                             .deleted = deleted.set(),
-                             .totals = totals_.clear(),
-                             .vertex_count = count_});
+  result.ms = heap_->update(deletion(deleted.set()));
   const UpdateTotals seen = totals_.sum();
   result.deleted = seen.changed;
   result.moved = seen.moved;

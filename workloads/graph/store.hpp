@@ -206,6 +206,7 @@ class BlockGraph final : public GraphStore {
 
  private:
   void clear();
+  UpdateArguments deletion(const VertexSet& deleted);
   UpdateResult append(const DeviceRows& rows, BlockInit block_init);
 
   HeapJob job_;

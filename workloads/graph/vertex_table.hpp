@@ -13,15 +13,12 @@
 #include "simt/config.hpp"
 #include "simt/math.hpp"
 #include "simt/warp.hpp"
+#include "workloads/thread_kernels.hpp"
 
 namespace heapwood::workloads::graph {
 
 // Base class of kernels that need no Scratch.
-struct KernelShape {
-  struct Scratch {};
-  static constexpr bool independent = true;
-  static constexpr unsigned block_threads = 256, blocks_per_multiprocessor = 4;
-};
+using KernelShape = ThreadKernel<4>;
 
 // An edge as one word: source in the high half, destination in the low half.
 using EdgeKey = std::uint64_t;

@@ -22,7 +22,7 @@ struct ParticlesKernel : StepKernel {
   template <class Warp>
   HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     A a = allocator;
-    const std::uint64_t primary = item_of(warp);
+    const std::uint64_t primary = thread_of(warp);
     const bool has_primary = primary < round.primaries;
     Tally tally{};
     if (has_primary) {

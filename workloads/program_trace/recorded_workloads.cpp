@@ -15,24 +15,10 @@ std::unique_ptr<graph::AdjacencyHeap> recorded_adjacency_heap(const graph::HeapJ
   simt::throw_without_cuda("recording");
 }
 
-void record_stress(const StressJob& job, alloc::RecordedMemory& memory) {
-  if (job.device.kind == simt::DeviceKind::cpu)
-    return recorded_detail::stress<simt::Cpu>(job, memory);
-  if constexpr (simt::has_cuda) return recorded_cuda::stress(job, memory);
-  simt::throw_without_cuda("recording");
-}
-
-void record_strings(const strings::StringsJob& job, alloc::RecordedMemory& memory) {
-  if (job.device.kind == simt::DeviceKind::cpu)
-    return recorded_detail::strings<simt::Cpu>(job, memory);
-  if constexpr (simt::has_cuda) return recorded_cuda::strings(job, memory);
-  simt::throw_without_cuda("recording");
-}
-
-void record_particles(const particles::ParticlesJob& job, alloc::RecordedMemory& memory) {
-  if (job.device.kind == simt::DeviceKind::cpu)
-    return recorded_detail::particles<simt::Cpu>(job, memory);
-  if constexpr (simt::has_cuda) return recorded_cuda::particles(job, memory);
+void record(const RecordedJob& job, alloc::RecordedMemory& memory) {
+  const simt::DeviceId device = std::visit([](const auto& one) { return one.device; }, job);
+  if (device.kind == simt::DeviceKind::cpu) return recorded_detail::record<simt::Cpu>(job, memory);
+  if constexpr (simt::has_cuda) return recorded_cuda::record(job, memory);
   simt::throw_without_cuda("recording");
 }
 

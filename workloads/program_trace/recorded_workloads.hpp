@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <variant>
 
 #include "alloc/adaptors/recorded.hpp"
 #include "workloads/graph/adjacency_heap.hpp"
@@ -12,13 +13,21 @@
 
 namespace heapwood::workloads {
 
-// Each of these records its requests and frees since its last reset. Throws Error{Exit::device} for
-// a GPU in a program without CUDA.
+// A workload whose kernels request memory by themselves. Stress tests: those with lifetimes only
+// (has_lifetimes()).
+using RecordedJob = std::variant<StressJob, strings::StringsJob, particles::ParticlesJob>;
+
+// Both record requests and frees since their last reset. Throw Error{Exit::device} for a GPU in a
+// program without CUDA.
+void record(const RecordedJob& job, alloc::RecordedMemory& memory);
 std::unique_ptr<graph::AdjacencyHeap> recorded_adjacency_heap(const graph::HeapJob& job,
                                                               alloc::RecordedMemory& memory);
-// For tests with lifetimes only (has_lifetimes()).
-void record_stress(const StressJob& job, alloc::RecordedMemory& memory);
-void record_strings(const strings::StringsJob& job, alloc::RecordedMemory& memory);
-void record_particles(const particles::ParticlesJob& job, alloc::RecordedMemory& memory);
+
+// For a GPU: in recorded_workloads_cuda.cu.
+namespace recorded_cuda {
+void record(const RecordedJob& job, alloc::RecordedMemory& memory);
+std::unique_ptr<graph::AdjacencyHeap> adjacency_heap(const graph::HeapJob& job,
+                                                     alloc::RecordedMemory& memory);
+}  // namespace recorded_cuda
 
 }  // namespace heapwood::workloads

@@ -69,33 +69,22 @@ std::unique_ptr<graph::AdjacencyHeap> adjacency_heap(const graph::HeapJob& job,
 }
 
 template <class Device>
-void stress(const StressJob& job, alloc::RecordedMemory& memory) {
-  using Recording = RecordingDevice<Device>;
-  const Recording device(Device(job.device), memory);
-  StressLifetimes<Allocator, Recording>(device, job).run();
+void run(const Device& device, const StressJob& job) {
+  StressLifetimes<Allocator, Device>(device, job).run();
+}
+template <class Device>
+void run(const Device& device, const strings::StringsJob& job) {
+  strings::run_strings<Allocator>(device, job);
+}
+template <class Device>
+void run(const Device& device, const particles::ParticlesJob& job) {
+  particles::run_particles<Allocator>(device, job);
 }
 
 template <class Device>
-void strings(const strings::StringsJob& job, alloc::RecordedMemory& memory) {
-  workloads::strings::run_strings<Allocator>(RecordingDevice<Device>(Device(job.device), memory),
-                                             job);
-}
-
-template <class Device>
-void particles(const particles::ParticlesJob& job, alloc::RecordedMemory& memory) {
-  workloads::particles::run_particles<Allocator>(
-      RecordingDevice<Device>(Device(job.device), memory), job);
+void record(const RecordedJob& job, alloc::RecordedMemory& memory) {
+  std::visit(
+      [&](const auto& one) { run(RecordingDevice<Device>(Device(one.device), memory), one); }, job);
 }
 
 }  // namespace heapwood::workloads::recorded_detail
-
-// In recorded_workloads_cuda.cu.
-namespace heapwood::workloads::recorded_cuda {
-
-std::unique_ptr<graph::AdjacencyHeap> adjacency_heap(const graph::HeapJob& job,
-                                                     alloc::RecordedMemory& memory);
-void stress(const StressJob& job, alloc::RecordedMemory& memory);
-void strings(const strings::StringsJob& job, alloc::RecordedMemory& memory);
-void particles(const particles::ParticlesJob& job, alloc::RecordedMemory& memory);
-
-}  // namespace heapwood::workloads::recorded_cuda

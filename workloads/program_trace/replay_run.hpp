@@ -15,6 +15,7 @@
 #include "simt/error.hpp"
 #include "simt/launch.hpp"
 #include "workloads/program_trace/replay.hpp"
+#include "workloads/thread_kernels.hpp"
 
 namespace heapwood::workloads {
 
@@ -245,7 +246,6 @@ class ReplayRun {
                           {.seconds = left, .what = traits().id, .stated_seconds = job_.seconds});
   }
 
-  // A heap outside the pool is not reset, so blocks that were not freed would be missing later.
   void free_remaining() {
     if constexpr (!alloc::stays_in_pool<A>) {
       using Kernel = ReplayReleaseKernel<A>;
@@ -266,8 +266,6 @@ class ReplayRun {
   }
 
   const alloc::AllocatorTraits& traits() const { return alloc::traits_on<A>(device_); }
-
-  static constexpr double max_free_seconds = 60;
 
   const Device& device_;
   const ReplayJob& job_;

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "simt/cpu.hpp"
+#include "workloads/prefix_sum.hpp"
 #include "workloads/strings/two_pass_run.hpp"
 
 namespace heapwood::workloads::strings {
@@ -20,19 +20,6 @@ Column::Column(const simt::DeviceId& device, const HostColumn& host)
   bytes.upload(host.bytes);
   bytes.set_size(host.bytes.size());
 }
-
-namespace {
-
-struct CpuScan {
-  static double exclusive_sum(const simt::Cpu&, std::uint64_t* values, std::uint64_t count) {
-    return simt::measure_ms([&] {
-      std::uint64_t sum = 0;
-      for (std::uint64_t i = 0; i < count; ++i) sum += std::exchange(values[i], sum);
-    });
-  }
-};
-
-}  // namespace
 
 Column two_pass_step(const simt::DeviceId& device, Step step, const Source& from,
                      const Source& second, double seconds, double& ms) {

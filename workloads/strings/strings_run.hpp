@@ -5,7 +5,7 @@
 // out; such rows are marked, and their contents are not compared with the host's.
 #pragma once
 
-#include <vector>
+#include <utility>
 
 #include "alloc/allocator.hpp"
 #include "simt/atomic_ref.hpp"
@@ -51,7 +51,7 @@ struct StringsKernel : StepKernel {
   template <class Warp>
   HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     A a = allocator;
-    const std::uint64_t row = item_of(warp);
+    const std::uint64_t row = thread_of(warp);
     const bool has_row = row < rows;
     const bool has_old = has_row && step != Step::load && blocks.sizes[row] != absent;
     Text old{};
@@ -138,135 +138,92 @@ struct StringsKernel : StepKernel {
 };
 
 template <class A, class Device>
-class StringsRun {
-  using Kernel = StringsKernel<A>;
+StepsResult run_strings(const Device& device, const StringsJob& job) {
+  const StringsData& data = *job.data;
+  const std::uint64_t rows = data.input.rows;
+  const alloc::AllocatorTraits& traits = alloc::traits_on<A>(device);
+  const simt::Buffer<Byte*> blocks(job.device, rows), pieces(job.device, data.pieces);
+  const simt::Buffer<std::uint64_t> firsts(job.device, rows);
+  simt::Buffer<std::uint32_t> sizes(job.device, rows), piece_sizes(job.device, data.pieces),
+      counts(job.device, rows);
+  simt::Buffer<std::uint8_t> is_refused(job.device, rows);
+  simt::Buffer<Counters> counters(job.device, 1);
+  sizes.fill(0xff);  // absent
+  piece_sizes.fill(0xff);
+  counts.fill(0);
+  is_refused.fill(0);
+  counters.fill(0);
+  StringsKernel<A> kernel{};
+  kernel.rows = rows;
+  kernel.input = data.input.source();
+  kernel.blocks = {blocks.data(), sizes.data()};
+  kernel.pieces = {pieces.data(), piece_sizes.data()};
+  kernel.firsts = firsts.data();
+  kernel.counts = counts.data();
+  kernel.max_pieces = pieces.size();
+  kernel.is_refused = is_refused.data();
+  kernel.counters = counters.data();
+  StepsResult result;
+  result.reset_ms =
+      simt::measure_ms([&] { kernel.allocator = A::create(job.pool, job.options, device); });
+  const alloc::ReleaseAtEnd<A, Device> release(job.pool, device);
 
- public:
-  StringsRun(const Device& device, const StringsJob& job)
-      : device_(device),
-        job_(job),
-        data_(*job.data),
-        rows_(data_.input.rows),
-        blocks_(job.device, rows_),
-        pieces_(job.device, data_.pieces),
-        firsts_(job.device, rows_),
-        sizes_(job.device, rows_),
-        piece_sizes_(job.device, data_.pieces),
-        counts_(job.device, rows_),
-        is_refused_(job.device, rows_),
-        counters_(job.device, 1) {
-    sizes_.fill(0xff);  // absent
-    piece_sizes_.fill(0xff);
-    counts_.fill(0);
-    is_refused_.fill(0);
-    counters_.fill(0);
-  }
-
-  StepsResult run() {
-    result_.reset_ms =
-        simt::measure_ms([&] { allocator_ = A::create(job_.pool, job_.options, device_); });
-    const alloc::ReleaseAtEnd<A, Device> release(job_.pool, device_);
-    try {
-      for (unsigned i = 0; i < step_count; ++i) run_step(i);
-    } catch (const simt::Stopped&) {
-      if (!traits().in_pool) free_all(max_free_seconds);
-      throw;
-    }
-    return result_;
-  }
-
- private:
-  void run_step(unsigned number) {
-    const auto step = static_cast<Step>(number);
-    StepResult done;
-    const Counters before = counters();
-    if (step == Step::compact) {
-      const Column column = compact(done.ms);
-      done.ms += free_all(traits().in_pool ? job_.seconds : max_free_seconds);
-      if (job_.inspects) check_strings(column.download(), data_.result, is_refused_.download());
-    } else {
-      done.ms = device_.launch_independent(kernel(step), warps_for<Device>(rows_), limits());
-    }
-    const Counters after = counters();
-    done.refused = after.refused - before.refused;
-    if (step == Step::split)
-      done.requests = after.pieces;
-    else if (step < Step::split)
-      done.requests = rows_ - (step == Step::load ? 0 : result_.steps.front().refused);
-    result_.steps.push_back(done);
-    if (job_.inspects && traits().in_pool)
-      inspect_pool(
-          allocator_, job_.device, number, [this] { return live_bytes(); }, result_);
-  }
-
-  Kernel kernel(Step step) const {
-    Kernel kernel{};
-    kernel.allocator = allocator_;
-    kernel.step = step;
-    kernel.rows = rows_;
-    kernel.input = data_.input.source();
-    kernel.blocks = {blocks_.data(), sizes_.data()};
-    kernel.pieces = {pieces_.data(), piece_sizes_.data()};
-    kernel.firsts = firsts_.data();
-    kernel.counts = counts_.data();
-    kernel.max_pieces = pieces_.size();
-    kernel.is_refused = is_refused_.data();
-    kernel.counters = counters_.data();
-    return kernel;
-  }
-
-  Column compact(double& ms) const {
-    const Source from{.rows = rows_,
-                      .firsts = firsts_.data(),
-                      .counts = counts_.data(),
-                      .blocks = pieces_.data(),
-                      .sizes = piece_sizes_.data()};
-    return two_pass_step(job_.device, Step::compact, from, data_.input.source(), job_.seconds, ms);
-  }
-
-  // Frees all blocks. Returns milliseconds.
-  double free_all(double seconds) const {
-    double ms = 0;
-    for (const bool is_split : {false, true}) {
-      Kernel kernel = this->kernel(Step::filter);
-      kernel.ends = true;
-      if (is_split) kernel.blocks = kernel.pieces;
-      kernel.rows = is_split ? pieces_.size() : rows_;
-      ms += device_.launch_independent(kernel, warps_for<Device>(kernel.rows),
-                                       {.seconds = seconds, .what = traits().id});
-    }
-    return ms;
-  }
-
-  std::uint64_t live_bytes() const {
+  const auto launch = [&](const StringsKernel<A>& launched, double seconds) {
+    return device.launch_independent(launched, warps_for<Device>(launched.rows),
+                                     {.seconds = seconds, .what = traits.id});
+  };
+  const auto free_all = [&](double seconds) {
+    StringsKernel<A> frees = kernel;
+    frees.step = Step::filter;
+    frees.ends = true;
+    const double ms = launch(frees, seconds);
+    frees.blocks = frees.pieces;
+    frees.rows = pieces.size();
+    return ms + launch(frees, seconds);
+  };
+  const auto compact = [&](double& ms) {
+    const Source from{.rows = rows,
+                      .firsts = firsts.data(),
+                      .counts = counts.data(),
+                      .blocks = pieces.data(),
+                      .sizes = piece_sizes.data()};
+    return two_pass_step(job.device, Step::compact, from, kernel.input, job.seconds, ms);
+  };
+  const auto live_bytes = [&] {
     std::uint64_t live = 0;
-    for (const simt::Buffer<std::uint32_t>* sizes : {&sizes_, &piece_sizes_}) {
-      for (const std::uint32_t bytes : sizes->download())
+    for (const simt::Buffer<std::uint32_t>* of : {&sizes, &piece_sizes}) {
+      for (const std::uint32_t bytes : of->download())
         live += bytes == absent ? 0 : alloc::padded(bytes);
     }
     return live;
+  };
+
+  std::uint64_t refused = 0;  // in all steps so far
+  try {
+    for (unsigned i = 0; i < step_count; ++i) {
+      kernel.step = static_cast<Step>(i);
+      StepResult& done = result.steps.emplace_back();
+      if (kernel.step == Step::compact) {
+        const Column column = compact(done.ms);
+        done.ms += free_all(traits.in_pool ? job.seconds : max_free_seconds);
+        if (job.inspects) check_strings(column.download(), data.result, is_refused.download());
+      } else {
+        done.ms = launch(kernel, job.seconds);
+      }
+      const Counters seen = counters.download().front();
+      done.refused = seen.refused - std::exchange(refused, seen.refused);
+      if (kernel.step == Step::split)
+        done.requests = seen.pieces;
+      else if (kernel.step < Step::split)
+        done.requests = rows - (kernel.step == Step::load ? 0 : result.steps.front().refused);
+      if (job.inspects && traits.in_pool)
+        inspect_pool(kernel.allocator, job.device, i, live_bytes, result);
+    }
+  } catch (const simt::Stopped&) {
+    if (!traits.in_pool) free_all(max_free_seconds);
+    throw;
   }
-
-  Counters counters() const { return counters_.download().front(); }
-  simt::LaunchLimits limits() const { return {.seconds = job_.seconds, .what = traits().id}; }
-  const alloc::AllocatorTraits& traits() const { return alloc::traits_on<A>(device_); }
-
-  const Device& device_;
-  const StringsJob& job_;
-  const StringsData& data_;
-  const std::uint64_t rows_;
-  A allocator_{};
-  simt::Buffer<Byte*> blocks_, pieces_;
-  simt::Buffer<std::uint64_t> firsts_;
-  simt::Buffer<std::uint32_t> sizes_, piece_sizes_, counts_;
-  simt::Buffer<std::uint8_t> is_refused_;
-  simt::Buffer<Counters> counters_;
-  StepsResult result_;
-};
-
-template <class A, class Device>
-StepsResult run_strings(const Device& device, const StringsJob& job) {
-  return StringsRun<A, Device>(device, job).run();
+  return result;
 }
 
 }  // namespace heapwood::workloads::strings

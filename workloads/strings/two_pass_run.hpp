@@ -21,7 +21,7 @@ struct SizeKernel : RowKernel {
 
   template <class Warp>
   HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
-    const std::uint64_t row = item_of(warp);
+    const std::uint64_t row = thread_of(warp);
     if (row > from.rows) return;
     Sizes needs;
     if (row < from.rows) put_pieces(step, from, second, row, needs);
@@ -51,7 +51,7 @@ struct WriteKernel : RowKernel {
 
   template <class Warp>
   HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
-    const std::uint64_t row = item_of(warp);
+    const std::uint64_t row = thread_of(warp);
     if (row >= from.rows) return;
     if (row == 0) offsets[0] = 0;
     const std::uint64_t at = positions[row], piece = pieces == nullptr ? row : pieces[row];
@@ -69,8 +69,9 @@ Column step_on(const Device& device, Step step, const Source& from, const Source
   const std::uint64_t count = from.rows + 1;
   const bool has_pieces = step == Step::split || from.firsts != nullptr;
   simt::Buffer<std::uint64_t> positions(id, count), pieces(id, has_pieces ? count : 0);
+  Scan scanner;
   const auto scan = [&](simt::Buffer<std::uint64_t>& values) {
-    ms += Scan::exclusive_sum(device, values.data(), count);
+    ms += scanner.exclusive_sum(device, values.data(), count);
     return values.download(from.rows, 1).front();
   };
   const RowKernel rows{{}, from, second, step};
