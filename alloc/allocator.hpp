@@ -30,6 +30,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -114,6 +115,11 @@ struct AllocatorOptions {
 };
 
 #if !defined(__CUDACC_RTC__)
+// Whether `stress --coalesced` has the allocator: RegEff compares its own allocators so.
+constexpr bool has_coalesced_form(const AllocatorTraits& traits) {
+  return std::string_view(traits.paper).find("RegEff") != std::string_view::npos;
+}
+
 // A setting of an allocator, which follows its id on the command line: `scatter:page=64K`. An
 // allocator that has some lists them in a static array `settings`.
 struct AllocatorSetting {

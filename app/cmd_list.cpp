@@ -49,7 +49,8 @@ std::vector<Kernel> allocators(const std::string& id,
     if (gpu && entry.cuda) {
       kernel.use = entry.cuda->kernel_use(gpu->id, kdtree::RefKind::clipped);
       kernel.calls = entry.cuda->call_use(gpu->id, false, alloc::LargeBackend::buddy);
-      kernel.coalesced = entry.cuda->call_use(gpu->id, true, alloc::LargeBackend::buddy);
+      if (alloc::has_coalesced_form(*entry.traits))
+        kernel.coalesced = entry.cuda->call_use(gpu->id, true, alloc::LargeBackend::buddy);
     }
     kernels.push_back(kernel);
   }

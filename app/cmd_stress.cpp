@@ -83,6 +83,8 @@ Exit stress(const StressCommand& command, const std::vector<std::string>& argv) 
   if (workloads::has_lifetimes(settings.test) && (settings.coalesced || uses_builtin))
     throw_error(Exit::usage, "stress: {}: leave out --coalesced and large=builtin",
                 command_name(settings.test));
+  if (settings.coalesced && uses_builtin)
+    throw Error(Exit::usage, "stress: leave out --coalesced or large=builtin");
   Measuring measuring("stress", command.measuring);
   bench.device = measuring.start();
   bench.points = stress_points(command.lists, settings.test, bench.device);

@@ -113,6 +113,8 @@ class PointBench : public RowBench {
     const bool range = test == workloads::StressTest::range,
                churn = test == workloads::StressTest::churn;
     const bool lifetimes = workloads::has_lifetimes(test);
+    if (bench_.settings.coalesced && !has_coalesced_form(traits))
+      return "has no coalesced form: RegEff does not compare it";
     if ((range || churn || lifetimes) && traits.frees == alloc::Frees::all_at_once)
       return "cannot free single blocks";
     if (lifetimes && traits.frees == alloc::Frees::never) return "cannot free";

@@ -13,21 +13,28 @@
 
 namespace heapwood::workloads {
 
-// Calls f.template operator()<Variant>() with Coalesced<A> if `coalesced`, otherwise with A.
-template <class A, class F>
-auto with_variant(bool coalesced, F f) {
-  if (coalesced) return f.template operator()<alloc::Coalesced<A>>();
-  return f.template operator()<A>();
+// Whether kernels with Coalesced<A> are compiled. Erased allocators have no constant traits.
+template <class A>
+constexpr bool is_coalesced_compiled() {
+  if constexpr (requires { A::traits; })
+    return has_coalesced_form(A::traits);
+  else
+    return true;
 }
-// Calls f with a variant of A or, for the built-in backend, of A::WithBuiltin if A has one. A
-// separate type, because loading a kernel that uses the device heap fixes the heap's size.
+
+// Calls f.template operator()<Variant>() with A::WithBuiltin for the built-in backend, if A has it,
+// with Coalesced<A> if `coalesced`, otherwise with A. A::WithBuiltin is a separate type, because
+// loading a kernel that uses the device heap fixes the heap's size.
 template <class A, class F>
 auto with_variant(bool coalesced, alloc::LargeBackend large, F f) {
   if constexpr (requires { typename A::WithBuiltin; }) {
     if (large == alloc::LargeBackend::builtin)
-      return with_variant<typename A::WithBuiltin>(coalesced, f);
+      return f.template operator()<typename A::WithBuiltin>();
   }
-  return with_variant<A>(coalesced, f);
+  if constexpr (is_coalesced_compiled<A>()) {
+    if (coalesced) return f.template operator()<alloc::Coalesced<A>>();
+  }
+  return f.template operator()<A>();
 }
 
 template <class A, class Device>

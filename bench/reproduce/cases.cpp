@@ -343,6 +343,7 @@ ReproduceCases register_cases(const Experiment&, const ReproduceSetup& setup) {
       if (setup.device.id.kind == simt::DeviceKind::cpu || !compiled)
         return set_status(result, Status::skipped, "registers are those of GPU kernels");
       for (const bool coalesced : {false, true}) {
+        if (coalesced && !alloc::has_coalesced_form(*entry.traits)) continue;
         result[coalesced ? "calls_coalesced" : "calls"] =
             described(compiled->call_use(setup.device.id, coalesced, alloc::LargeBackend::buddy));
       }
