@@ -175,8 +175,8 @@ void crowds(const Device& device, std::uint32_t requests) {
   pool.free_all_but_range(range);
 }
 TEST(RunCollector, ManyWarpsDoNotDisturbIt) {
-  crowds(simt::Cpu({.threads = 4}), 300);
-  crowds(simt::Lockstep<2>(4), 10);
+  crowds(simt::Cpu({.threads = 4}), 100);
+  crowds(simt::Lockstep<2>(4), 4);
 }
 
 }  // namespace
