@@ -72,7 +72,8 @@ void add_steps(CommandOptions& command, const std::shared_ptr<StepsCommand>& opt
                "memory for the allocator: 2x is twice the bytes in use\nat the peak; 512M, 2G",
                "LIST");
   command.number("--runs", settings.runs, "timed runs per allocator and pool", {1, 100000});
-  command.number("--seconds", settings.seconds, "time limit of a kernel", {0.001, 86400}, "S");
+  command.number("--seconds", settings.seconds,
+                 "time limit of a step, which is all rounds of particles", {0.001, 86400}, "S");
   command.number("--budget", settings.budget_seconds,
                  "seconds of kernels per allocator and pool; 0: no limit", {0, 86400}, "S");
   add_report(command, measuring, "step");

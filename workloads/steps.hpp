@@ -17,7 +17,7 @@ struct StepsJob {
   alloc::Pool pool;
   alloc::AllocatorOptions options;
   bool inspects = false;  // checks the result and measures the memory; not for timed runs
-  double seconds = 60;    // time limit of a launch
+  double seconds = 60;    // time limit of a step: a kernel of strings, all rounds of particles
 };
 
 struct StepResult {

@@ -24,6 +24,11 @@ TEST_F(StressCommand, CoalescedRequestsAreNamed) {
   expect_words(outcome, {"coalesced"});
 }
 
+TEST_F(StressCommand, OnlyAllocatorsOfRegEffHaveACoalescedForm) {
+  const std::string outcome = output(stress("ad --coalesced --allocators cfmmalloc,gallatin"));
+  expect_words(outcome, {"Gallatin: has no coalesced form"});
+}
+
 TEST_F(StressCommand, LargeRequestsMayGoToMalloc) {
   const std::string outcome = output(
       stress("alloc --requests 20 --payload 16K --allocators "

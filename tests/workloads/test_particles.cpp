@@ -48,6 +48,13 @@ TEST_F(Particles, WarpsOfSeveralLanes) {
   EXPECT_EQ((run_particles<alloc::Heapwood>(device, job(1 << 20, 40, 8)).refused()), 0u);
 }
 
+TEST_F(Particles, AllRoundsTogetherHaveTheTimeLimit) {
+  ParticlesJob endless = job(1 << 20, 40, ~std::uint32_t{0});
+  endless.inspects = false;
+  endless.seconds = 0.05;
+  EXPECT_THROW(run_particles<alloc::Heapwood>(simt::Cpu(device_), endless), simt::Stopped);
+}
+
 TEST_F(Particles, Populations) {
   const auto growth = [&](Population population) {
     const StepsResult result = run_rings(job(std::size_t{16} << 20, 2000, 100, population));

@@ -2,6 +2,8 @@
 // Runs a ParticlesJob with allocator A on a Device.
 #pragma once
 
+#include <algorithm>
+
 #include "alloc/allocator.hpp"
 #include "simt/clock.hpp"
 #include "simt/launch.hpp"
@@ -70,7 +72,8 @@ StepsResult run_particles(const Device& device, const ParticlesJob& job) {
   StepResult& rounds = result.steps.emplace_back();
   try {
     for (std::uint32_t number = 0; number < job.rounds; ++number) {
-      rounds.ms += launch(number, job.seconds);
+      const double seconds_left = std::max(job.seconds - rounds.ms / 1e3, 1e-3);
+      rounds.ms += launch(number, seconds_left);
       if (job.inspects_after(number) && traits.in_pool)
         inspect_pool(kernel.allocator, job.device, number, live, result);
     }
