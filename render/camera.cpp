@@ -90,8 +90,11 @@ std::array<double, 7> parse_numbers(const std::string& text) {
                                   : *end == '\0'     ? "is the last, 7 are needed"
                                   : expected == '\0' ? "is not the last"
                                                      : "is not followed by a comma";
-      throw Error(Exit::usage, "camera '" + text + "': number " + std::to_string(i + 1) + " " +
-                                   problem + "; expected ex,ey,ez,tx,ty,tz,fov");
+      constexpr std::size_t max_shown = 120;
+      throw Error(Exit::usage, "camera '" + text.substr(0, max_shown) +
+                                   (text.size() > max_shown ? "...'" : "'") + ": number " +
+                                   std::to_string(i + 1) + " " + problem +
+                                   "; expected ex,ey,ez,tx,ty,tz,fov");
     }
     if (!(std::fabs(number[i]) <= std::numeric_limits<float>::max())) {
       throw Error(Exit::usage, "camera: all seven numbers must be finite");

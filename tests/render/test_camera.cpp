@@ -77,6 +77,8 @@ TEST(Camera, IsReadAndWritten) {
     SCOPED_TRACE(wrong);
     tests::expect_error(Exit::usage, {}, [&] { parse_camera(wrong, 1); });
   }
+  tests::expect_error(Exit::usage, {"camera '" + std::string(120, 'x') + "...': number 1"},
+                      [&] { parse_camera(std::string(3000, 'x'), 1); });
 }
 
 std::array<std::uint32_t, 7> bits(const Camera& c) {
