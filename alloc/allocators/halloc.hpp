@@ -271,9 +271,9 @@ struct HallocOn {
     return seats;
   }
 
-  // Removes the mark of a slab that has been replaced as a head. (It may already be a head again,
-  // of this class or another; then two heads share it.) If it is still hinted as empty, drops that
-  // hint, which sets the hints for its present state.
+  // Removes the mark of a slab that is no longer a head. (Another thread may have made it a head
+  // again, of any class; then two heads share the slab.) If a hint says that the slab is empty,
+  // replaces the hint by those of the slab's present state.
   static HEAPWOOD_INLINE void unmark_head(const BlockPages* slabs, std::uint32_t slab) {
     slabs->state(slab).fetch_and(~BlockPages::mark, simt::relaxed);
     BlockPages::drop(slabs, slab, slabs->empty());

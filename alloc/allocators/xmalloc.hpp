@@ -327,8 +327,8 @@ struct XMallocOn {
     return any;
   }
 
-  // A superblock is on a stack, or held by a thread that just took it from one or is about to push
-  // it, exactly if its state shows free blocks: the free of its first block pushes it.
+  // Invariant: if a superblock's state shows free blocks, it is on a stack, or a thread has just
+  // popped it or is about to push it; else neither. The free of its first block pushes it.
   HEAPWOOD_INLINE static std::uint32_t top_of(std::uint64_t stack) { return low(stack); }
   HEAPWOOD_INLINE static std::uint64_t with_top(std::uint64_t stack, std::uint32_t top) {
     return ((stack >> 32) + 1) << 32 | top;

@@ -26,10 +26,10 @@ namespace heapwood::alloc {
 
 // Delegated work: items that one thread at a time may process, without any thread waiting for its
 // turn (after Gelado and Garland 2019, section 4.2.1). A thread posts its item. If another thread
-// is the worker, that thread will find the item and the poster continues. Own design: one word,
-// {worker present:1, newest item + 1:31}, with the older items linked from it, so that one
-// operation both posts and tells the poster whether it has become the worker: if (work.post(item,
-// link)) do { for (items of work.take()) ...; } while (!work.finish());
+// is the worker, that thread will find the item and the poster continues. Own design: one word
+// {worker present:1, newest item + 1:31}; each item links to the one before it. One operation posts
+// an item and returns whether the poster has become the worker: if (work.post(item, link)) do { for
+// (items of work.take()) ...; } while (!work.finish());
 //
 // `link(item)` is a word of the item that belongs to the poster, then to the worker, while the item
 // is posted. An item must not be posted twice before it is taken; a flag in the item's own state,

@@ -252,9 +252,9 @@ class TBuddy {
       const std::uint64_t seen = Word64(*semaphore_word(k)).load(simt::acquire);
       if (Semaphore::available(seen) > 0) return Supply::some;
     }
-    // Read between the two readings of the transfers: a split records its pairs before its transfer
-    // ends, and a thread that sweeps pairs is within a transfer counted at the top order. acquire:
-    // makes that transfer visible to the second reading.
+    // This is read between the two readings of the transfers, so no pair is missed: a split records
+    // its pairs before its transfer ends, and a thread that sweeps pairs is in a transfer of the
+    // top order. acquire: makes that transfer visible to the second reading.
     if (sweeps && (missed().load(simt::acquire) & ((1u << order) - 1)) != 0) return Supply::pairs;
     if (TransferCounter::in_progress(before) != 0) return Supply::in_transfer;
     HEAPWOOD_ROLLED

@@ -17,9 +17,9 @@
 // Membership. A bin with free blocks is in the list or about to be. The thread that changes this
 // (the first block freed, the last one taken, the last one freed) sets `queued` together with the
 // count and posts the bin (rcu.hpp); one thread at a time adds posted bins to the list or
-// removes them. A bin whose blocks are all free is closed if the list already has one like it: it
-// is unlinked, and its page is released once the readers that may be at its header have left
-// (rcu.hpp) and its post has been processed.
+// removes them. If all blocks of a bin are free and the list already has another such bin, the bin
+// is closed: it is unlinked, and its page is released when its post has been processed and no
+// reader can be at its header (rcu.hpp).
 //
 // Differs from the paper:
 // - chunks have as many pages as a page has tails, one of them for the header and the tails: 32

@@ -8,8 +8,8 @@
 //   of the pool and about 2^13 chunks;
 // - pieces are permanent: free chunks do not grow beyond a piece, so a search can begin at any
 //   piece at any time. Only a block larger than a piece of the rest takes several, as a whole;
-// - each piece knows how many free chunks it has, so that searches skip full pieces, and where a
-//   search through it should begin.
+// - each piece records its number of free chunks, so that searches skip full pieces, and the chunk
+//   where a search of the piece begins.
 #pragma once
 
 #include <cstdint>

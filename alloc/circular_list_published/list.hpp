@@ -258,9 +258,9 @@ class List {
   enum class Result : std::uint32_t { found, nothing, busy, merged_chunk, refused };
 
   // One lap, from the offset or, if it is `refusing`, from the start of the pool, whose header is
-  // never dead. Results: found: the chunk from `position` to `end` is locked. merged_chunk: a chunk
-  // is large enough, but other threads may still read in it; only if `stops` is true. busy,
-  // refused: whether a refusing lap has met a large enough chunk that may become free memory.
+  // never dead. Results: found: the chunk from `position` to `end` is locked. merged_chunk (only if
+  // `stops`): a chunk is large enough, but other threads may still read in it. busy: a refusing lap
+  // has met a large enough chunk that may become free; refused: it has met none.
   template <class Thread>
   HEAPWOOD_INLINE Result lap(Thread& thread, std::uint32_t units, bool refusing, bool stops,
                              std::uint32_t& position, std::uint32_t& end) const {

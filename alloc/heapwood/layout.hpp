@@ -76,10 +76,10 @@ struct InitialWords {
 };
 
 // Visits the regions of the pool in order of offset. Free regions of arenas are runs of free arenas
-// within one superblock and runs of superblocks without a used arena. Spans are used, and so is any
-// other arena unless `divided(i, add)` adds its regions with add(bytes, state) and returns how many
-// arenas they fill; it returns 0 for an arena that is used as a whole. `counts` is padded to whole
-// superblocks.
+// within one superblock and runs of superblocks without a used arena. A span is one used region.
+// For any other arena that is not free, `divided(i, add)` adds its regions with add(bytes, state)
+// and returns how many arenas they fill; 0: the arena is one used region. `counts` is padded to
+// whole superblocks.
 template <class Visitor, class Divided>
 void walk_arenas(Pool pool, const Arenas& a, const std::vector<std::uint32_t>& counts,
                  const std::vector<std::uint32_t>& superblocks, Visitor visit, Divided divided) {
@@ -295,10 +295,10 @@ class Layout {
     return shift + (pool_bytes >> 20 >= mebibytes_for_8k ? 1 : 0) +
            (pool_bytes >> 20 >= 96 ? 1 : 0);
   }
-  // Log2 of an arena's bytes for persistent warps: 2 KiB from 8 to 10 MiB and 8 KiB from 24 MiB on,
-  // because builders launch fewer warps where memory is scarce, 32 KiB if that leaves at least
-  // 12,288 arenas, and 16 to 256 KiB if the memory that is spare for warps holds 3,800 arenas,
-  // enough to be ample for 2,640 warps. The limits are measured (docs/experiments.md).
+  // Log2 of an arena's bytes for persistent warps: 2 KiB in pools of 8 to 10 MiB and 8 KiB from 24
+  // MiB on, because builders launch fewer warps where memory is scarce; 32 KiB if the pool then has
+  // 12,288 arenas; 16 to 256 KiB if 3,800 of them, ample for 2,640 warps, fit into the spare
+  // memory. The limits are measured (docs/experiments.md).
   static unsigned arena_shift_for_warps(std::size_t pool_bytes, std::size_t spare_bytes) {
     unsigned shift = simt::highest_bit(spare_bytes / min_spare_arenas | 1);
     if (pool_bytes / min_arenas_for_warps >> (max_shift + 1) > 0)
@@ -355,9 +355,9 @@ class Layout {
     a.fresh_end =
         has_persistent_warps ? 0 : a.arenas / 2 / Arenas::per_superblock * Arenas::per_superblock;
     shared.spare_arenas = static_cast<std::uint32_t>(spare_bytes_for_warps >> a.shift);
-    // One for each warp, and some for large blocks and for blocks that outlive their warp's
-    // arena: 1.4 spare ones, or 1.6 of at most 4 KiB; where it is not known what is spare, four
-    // of any kind.
+    // Each warp needs its own arena, and a share of some for large blocks and for blocks that are
+    // live when their arena is closed: in all 1.4 spare arenas per warp (1.6 if they have at most
+    // 4 KiB), or four of any kind if the spare memory is not known.
     const std::uint32_t spare = shared.spare_arenas;
     shared.max_ample_warps = !has_persistent_warps         ? a.arenas / 4
                              : a.shift <= small_pool_shift ? spare / 8 * 5

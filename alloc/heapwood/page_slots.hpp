@@ -152,9 +152,10 @@ struct PageSlots {
   static constexpr std::uint32_t slots_per_multiprocessor = 8;
   // Groups of at least this many lanes are spread over the slots of their multiprocessor.
   static constexpr std::uint32_t spread_lanes = 8;
-  // Words of `tickets`: one per class for its searches, one for each other kind of search, the
-  // number of slots emptied and pages released, one per length of a run of arenas, for each class
-  // the number of its searches that found blocks, and the word of is_full_for().
+  // Words of `tickets`: tickets of searches, one word per class, one for slots, one for pages to
+  // release; the number of slots emptied and pages released; tickets of searches for runs of
+  // arenas, one word per length; per class how many searches found blocks; the word of
+  // is_full_for().
   static constexpr std::uint32_t max_classes = 61, slot_tickets = 61, release_tickets = 62,
                                  released = 63, arena_tickets = 64,
                                  found_blocks = arena_tickets + Arenas::per_superblock,

@@ -9,12 +9,12 @@
 
 namespace heapwood::alloc::arena {
 
-// Collects r adjacent arenas as one block. The pool is divided into ranges of r / 32 superblocks
-// (rounded up); the range with most free arenas is taken. collect() returns the first arena, or
-// `none` if another warp of the pool is collecting, no range has a free arena, a superblock of the
-// range belongs to a span, or some arena did not become free in max_rounds looks.
-// Until then the warp keeps those that it has taken. As only one warp of a pool collects at a time,
-// no two wait for each other's arenas, and `collected` marks those of this warp.
+// Collects r adjacent arenas as one block. A range is r / 32 superblocks (rounded up); the warp
+// collects in the range with the most free arenas and keeps those that it has claimed until all are
+// free. collect() returns the first arena, or `none` if another warp of the pool is collecting, no
+// range has a free arena, a superblock of the range belongs to a span, or some arena did not become
+// free in max_rounds looks. Only one warp of a pool collects at a time, so no two wait for each
+// other's arenas, and `collected` marks this warp's.
 template <class Warp>
 class RunCollector {
  public:

@@ -141,10 +141,10 @@ class RunMap {
     Word64 word(words_[shape_->words_at + i]);
     const std::uint64_t mask = (~std::uint64_t{0} >> (64 - n)) << unit % 64,
                         full = ~std::uint64_t{0};
-    // Announced before the units are freed, unless the rank stays the same: a thread that then
+    // Begin a motion before the units are freed, unless the rank stays the same: a thread that then
     // frees more units of the same rank relies on this thread to set the hint. release, here and
-    // below: hands the units over. acquire: also propagates that threads that freed units of this
-    // word earlier have announced it.
+    // below: hands the units over. acquire: their next owner also sees the motions of threads
+    // that freed units of this word earlier.
     std::uint64_t before = word.load(simt::relaxed);
     if (rank_of(before) != rank_of(before | mask) || (before | mask) == full ||
         !word.compare_exchange_strong(before, before | mask, simt::acq_rel, simt::relaxed)) {

@@ -3,11 +3,11 @@
 // 0 holds the bits; bit j of level i+1 is a hint that word j of level i is not zero.
 //
 // A hint may be wrong in either direction while a thread is inside set() or take(), but not longer.
-// A thread that takes the last bit of a word clears the hint and reads the word again. Both
-// operations on the summary word are read-modify-writes, so they are ordered: if a set() came
-// before the clearing, the second read sees its bit and the hint is set again; if it came after,
-// the hint ends up set. Only if a bit is taken while it is being set may the hint of an empty word
-// remain, until that word is used again. find() never relies on a hint.
+// A thread that takes the last bit of a word clears the hint and reads the word again. Clearing the
+// hint and set() are read-modify-writes of one summary word, so one is first: if it is set(), the
+// second read sees the new bit and the hint is set again; otherwise set() sets the hint last. Only
+// if a bit is taken while it is being set may the hint of an empty word remain, until that word is
+// used again. find() never relies on a hint.
 #pragma once
 
 #include <cstdint>

@@ -46,8 +46,8 @@ class OutputFile {
 // number: `out/frame_###.png`. Throws Error{Exit::usage} for any other pattern.
 std::string picture_path(const std::string& pattern, unsigned number);
 
-// Identifies a file: one that exists by device and inode; one that does not by its folder's
-// identity and its name there or, if the folder does not exist, by its path.
+// Identifies a file. A file that exists: by device and inode. Otherwise: by its folder's device and
+// inode and its name or, if the folder does not exist either, by its path.
 struct FileIdentity {
   dev_t device = 0;
   ino_t inode = 0;
@@ -82,9 +82,9 @@ class CommandFiles {
   // Adds a picture or video, which cannot be written to standard output.
   void writes_picture(const std::string& path);
 
-  // Throws Error{Exit::usage} if the command would write to a file that it also reads, that another
-  // option writes, or that its output is redirected to, whatever the paths to the file; or to an
-  // existing scene or material file. Reads the scene files only if an output file exists.
+  // Throws Error{Exit::usage} if the command would write to a file that it reads, that another
+  // option writes, that its output is redirected to, or that is a scene or material. Different
+  // paths to one file are recognized. Reads the scene files only if an output file exists.
   void check() const;
 
  private:

@@ -54,8 +54,8 @@ class NodeSplitter {
   using Tree = TreeWriter<Kernel, Warp>;
   using Probe = typename Kernel::Probe::template Of<Warp>;
 
-  // What to do after a node. task: split its larger child, which is the new task. pop: take another
-  // node from the stack. finish: the caller finishes this node, which may need calls. middle: call
+  // What the caller does after a node. task: splits its larger child, the new task. pop: takes
+  // another node from the stack. finish: finishes this node, which may need calls. middle: calls
   // choose_middle_split(). nothing: there is no node.
   enum class Next : std::uint32_t { task, pop, finish, middle, nothing };
 

@@ -21,9 +21,9 @@ HEAPWOOD_INLINE float root_allowance(std::uint32_t triangles) {
   return triangles > 4096 ? 10.0f : 7.0f;
 }
 
-// The state that a node inherits from its path, in one word: the depth, the number of consecutive
-// splits above it that cost no less than a leaf, whether the node's own split is chosen already,
-// and the scene's scale for SplitCost, a power of two of which only the exponent is stored.
+// What a node inherits from its path, in one word: its depth; how many splits in a row above it
+// cost no less than a leaf; whether the node's own split is chosen already; the scene's scale for
+// SplitCost, a power of two, as its exponent.
 class NodePath {
  public:
   NodePath() = default;

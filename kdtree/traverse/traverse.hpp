@@ -4,10 +4,10 @@
 // GPU; a template over the intersection test (intersect.hpp) and a work counter.
 //
 // Differences, chosen by measurements on an H200 (docs/rays.md): the direction's sign alone orders
-// the children, which needs no case for planes behind the origin; the next node is loaded before
-// the push; the push has no branch around it; a hit beyond the leaf's interval is recorded and the
-// search continues, which makes flat triangles in planes and rounding harmless; u and v are
-// computed once, for the final hit.
+// the children, so planes behind the origin need no case of their own; the next node is loaded
+// before the far child is pushed, and the push has no branch around it; a hit beyond the leaf's
+// interval is recorded and the search continues, so rounding and flat triangles in planes lose no
+// hit; u and v are computed once, for the final hit.
 //
 // The fast test enlarges thin triangles. If the closest hit is one of them, it is confirmed by the
 // watertight test, and if that rejects it, the ray is traced again with that test. This, and rays

@@ -307,9 +307,9 @@ namespace {
 // Directions of a street from the junction that stores it to one with a larger number.
 enum Direction : unsigned { east, south_west, south, south_east };
 
-// A road network: junctions in rows of `width`, of which the last may be incomplete, linked by
-// streets. 15% of the vertices are junctions and have 2.8 streets on average, so that a street has
-// 4 vertices between its ends on average: the mean degree is 2.12.
+// A road network: junctions in rows of `width` (the last one may be shorter), linked by streets.
+// 15% of the vertices are junctions, with 2.8 streets each; the other vertices are on streets, 4 on
+// each. These are averages, which give a mean degree of 2.12.
 class Streets {
  public:
   explicit Streets(const GraphRequest& request)
