@@ -44,7 +44,6 @@ struct Heapwood {
 #if !defined(__CUDACC_RTC__)
   template <class Device>
   static Heapwood create(Pool pool, const AllocatorOptions& options, const Device& device) {
-    static_assert(traits.smallest_pool == arena::Layout::smallest_pool);
     check_pool(traits, pool);
     Heapwood h;
     h.pool_ = pool;

@@ -21,8 +21,6 @@
 
 #include "alloc/allocator.hpp"
 #include "alloc/heapwood/words.hpp"
-#include "alloc/primitives/lane_group.hpp"
-#include "simt/atomic_ref.hpp"
 
 namespace heapwood::alloc::arena {
 
@@ -33,8 +31,7 @@ class Arenas {
 
   using Word = simt::atomic_ref<std::uint32_t>;
 
-  // ---- shape; set by Layout (layout.hpp) --------------------------------------------------------
-
+  // The shape is set by Layout (layout.hpp).
   std::byte* memory = nullptr;
   std::uint32_t* counts = nullptr;            // padded to whole superblocks with `body`
   std::uint32_t* superblock_words = nullptr;  // padded to a multiple of 32 with `body`
@@ -66,9 +63,6 @@ class Arenas {
   HEAPWOOD_INLINE std::byte* address(std::uint32_t arena, std::uint32_t granule_in_it) const {
     return memory + (std::size_t{arena} << shift) + std::size_t{granule_in_it} * granule;
   }
-  // Whether the superblocks in which runs are allocated are split from the start. True for arenas
-  // of 16 KiB or more; smaller pools need whole superblocks just as often.
-  HEAPWOOD_INLINE bool runs_begin_split() const { return shift >= 14; }
   // Returns the index of the arena that contains a block.
   HEAPWOOD_INLINE std::uint32_t index(const void* block) const {
     return static_cast<std::uint32_t>(
@@ -99,9 +93,10 @@ class Arenas {
     const std::uint32_t seen = team.once([&] { return Word(*high_water).load(simt::relaxed); });
     return seen < arenas ? seen : arenas;
   }
-
-  // ---- arenas -----------------------------------------------------------------------------------
-
+  // The number of superblocks that r arenas fill.
+  HEAPWOOD_INLINE static std::uint32_t superblocks_for(std::uint32_t r) {
+    return (r + per_superblock - 1) / per_superblock;
+  }
   // Claims arena a for the calling lane; on success its count is `value`.
   HEAPWOOD_INLINE bool take_arena(std::uint32_t a, std::uint32_t value) const {
     std::uint32_t expected = 0;
@@ -112,7 +107,6 @@ class Arenas {
     undo_claim(a, value);
     return false;
   }
-
   // Makes the arenas from a to fresh_end, which high_water gave to the calling lane, available to
   // all allocations. Returns their number.
   HEAPWOOD_INLINE std::uint32_t release_fresh_from(std::uint32_t a) const {
@@ -120,7 +114,6 @@ class Arenas {
     for (std::uint32_t i = a; i < fresh_end; ++i) undo_claim(i, body);
     return a < fresh_end ? fresh_end - a : 0;
   }
-
   // Takes one of the free arenas at `first`; `turn` selects which one is tried first.
   template <class Team>
   HEAPWOOD_INLINE std::uint32_t take_any_at(const Team& team, std::uint32_t first,
@@ -131,13 +124,11 @@ class Arenas {
       const std::uint32_t behind = bits & ~0u << turn % Team::mask_width;
       const std::uint32_t i = simt::lowest_bit(behind != 0 ? behind : bits);
       // One lane takes the arena, by an exchange of its count.
-      const bool mine = team.once([&] { return take_arena(first + i, value) ? 1u : 0u; }) != 0;
-      if (mine) return first + i;
+      if (team.once([&] { return take_arena(first + i, value) ? 1u : 0u; }) != 0) return first + i;
       bits &= ~(1u << i);
     }
     return none;
   }
-
   // Claims r adjacent arenas (at most 32) and sets the first one's count to `value`. `seed` selects
   // where the search starts and should differ between callers. Searches the whole pool only if
   // `thorough`, which reads every count.
@@ -154,13 +145,11 @@ class Arenas {
     return cooperative_search(team, *search_tickets, superblocks, [&](std::uint32_t s) {
       std::uint32_t found = none;
       HEAPWOOD_ROLLED
-      for (std::uint32_t i = 0; i < per_superblock && found == none; i += Team::mask_width) {
+      for (std::uint32_t i = 0; i < per_superblock && found == none; i += Team::mask_width)
         found = take_any_at(team, s * per_superblock + i, value, 0);
-      }
       return found;
     });
   }
-
   // Claims arenas side by side for one block of `first` granules, or for two (`second` may be 0),
   // without a search: looks at a few superblocks of the range chosen by Layout. Fails if the blocks
   // together need more than 32 arenas. Single arenas are claimed from the start of the pool.
@@ -193,15 +182,13 @@ class Arenas {
     const WholeWarp<Warp> team(warp);
     const std::uint32_t r0 = arenas_for(first), r1 = arenas_for(second);
     if (r0 + r1 > arenas / 8 || r0 - 1 < per_superblock || r1 - 1 < per_superblock) return {};
-    const std::uint32_t n = (r0 + per_superblock - 1) / per_superblock,
-                        more = (r1 + per_superblock - 1) / per_superblock, all = n + more;
+    const std::uint32_t n = superblocks_for(r0), more = superblocks_for(r1), all = n + more;
     const auto value = [&](std::uint32_t i) {
       return i == n ? span + more : i == 0 ? span + n : body;  // n may be 0
     };
     // The last superblock may have fewer arenas, so it is excluded. A power of two, so that a mask
     // maps tickets to places.
-    const std::uint32_t capacity =
-        static_cast<std::uint32_t>(simt::bit_floor((superblocks - 1) / 4));
+    const auto capacity = static_cast<std::uint32_t>(simt::bit_floor((superblocks - 1) / 4));
     HEAPWOOD_ROLLED
     for (std::uint32_t attempt = 0; attempt < attempts; ++attempt) {
       // relaxed: only a hint; the superblocks decide.
@@ -219,11 +206,10 @@ class Arenas {
   // Takes n and then `more` arenas of the reserve, from offset `below`. Returns false if the
   // reserve does not contain all of them; then releases the part that it does contain.
   //
-  // The reserve exists where memory is spare. It is the range for runs, whose counts start out as
-  // `body`, so that no search finds an arena there. Tickets of run_tickets[0] hand out each part of
-  // it once, without reading the counts; only the first count of each block is written. A thread
-  // whose search fails releases the rest of the reserve, and from then on these arenas are like all
-  // others.
+  // The reserve is the range for runs where memory is spare. Its counts start out as `body`, so no
+  // search finds an arena there. Tickets of run_tickets[0] hand out each part once, without reading
+  // the counts; only the first count of each block is written. A thread whose search fails releases
+  // the rest of the reserve: these arenas are then like all others.
   template <class Team>
   HEAPWOOD_INLINE bool take_reserved(const Team& team, std::uint32_t below, std::uint32_t n,
                                      std::uint32_t more) const {
@@ -260,8 +246,7 @@ class Arenas {
   HEAPWOOD_INLINE static std::uint32_t head_word(std::uint32_t n, bool in_superblocks) {
     return n == 1 && !in_superblocks ? 1 : span + n;
   }
-
-  // Ensures that the superblock is split, so that its arenas may be claimed individually. Returns
+  // Ensures that superblock s is split, so that its arenas may be claimed individually. Returns
   // false if it belongs to a span.
   HEAPWOOD_INLINE bool ensure_split(std::uint32_t s) const {
     // acquire: synchronizes with the free of a previous span.
@@ -271,18 +256,35 @@ class Arenas {
       return true;
     return !is_span(seen);
   }
+  // Ensures that n superblocks from s on are split. Returns false if one belongs to a span.
+  template <class Team>
+  HEAPWOOD_INLINE bool ensure_all_split(const Team& team, std::uint32_t s, std::uint32_t n) const {
+    bool split_all = true;
+    HEAPWOOD_ROLLED
+    for (std::uint32_t i = team.first(); i < n; i += team.stride())
+      split_all = ensure_split(s + i) && split_all;
+    return team.all(split_all);
+  }
   // Releases an arena claimed with `value` and not used. relaxed: nothing was written there.
   HEAPWOOD_INLINE void undo_claim(std::uint32_t a, std::uint32_t value) const {
     count(a).fetch_sub(value, simt::relaxed);
   }
-
+  // Takes arenas [a, a + r), all or none: changes their counts to value(i), i < r, and establishes
+  // invariant 3 for them.
+  template <class Team, class Value>
+  HEAPWOOD_INLINE bool take_run_at(const Team& team, std::uint32_t a, std::uint32_t r,
+                                   Value value) const {
+    if (!take_words(team, counts + a, r, value)) return false;
+    const std::uint32_t s = a / per_superblock, last = (a + r - 1) / per_superblock;
+    if (ensure_all_split(team, s, last - s + 1)) return true;
+    HEAPWOOD_ROLLED
+    for (std::uint32_t i = team.first(); i < r; i += team.stride()) undo_claim(a + i, value(i));
+    return false;
+  }
   // Number of arenas in a block of n granules.
   HEAPWOOD_INLINE std::uint32_t arenas_for(std::uint32_t n) const {
     return (n + granules() - 1) >> (shift - 4);
   }
-
-  // ---- spans ------------------------------------------------------------------------------------
-
   // Claims one block of arenas of its own.
   template <class Team>
   HEAPWOOD_INLINE std::byte* claim_span(const Team& team, std::size_t bytes, std::uint32_t seed,
@@ -294,17 +296,16 @@ class Arenas {
       const std::uint32_t a = claim(team, n, head_word(n, false), seed, thorough);
       return a == none ? nullptr : address(a, 0);
     }
-    const std::uint32_t s =
-        thorough ? claim_superblocks(team, static_cast<std::uint32_t>(r)) : none;
+    if (!thorough) return nullptr;
+    const std::uint32_t s = claim_superblocks(team, static_cast<std::uint32_t>(r));
     return s == none ? nullptr : address(s * per_superblock, 0);
   }
   // Returns the first word of the block that starts at arena a. If the superblock belongs to a
   // span, its counts mean nothing, so the superblock word takes precedence; both loads are in
   // flight together. relaxed: the word has belonged to the block's owner since the claim.
   HEAPWOOD_INLINE SpanHead span_at(std::uint32_t a) const {
-    const std::uint32_t s = a % per_superblock == 0
-                                ? superblock(a / per_superblock).load(simt::relaxed)
-                                : 0,
+    const bool may_be_span = a % per_superblock == 0;
+    const std::uint32_t s = may_be_span ? superblock(a / per_superblock).load(simt::relaxed) : 0,
                         c = count(a).load(simt::relaxed);
     return {is_span(s) ? s : c, is_span(s)};
   }
@@ -320,10 +321,8 @@ class Arenas {
     // More than a superblock: either a run from the reserve or a span of superblocks.
     const bool in_superblocks =
         r > per_superblock && team.once([&] { return span_at(a).in_superblocks ? 1u : 0u; }) != 0;
-    const std::uint32_t n = in_superblocks ? (r + per_superblock - 1) / per_superblock : r;
-    free_span(team, a, {span + n, in_superblocks});
+    free_span(team, a, {span + (in_superblocks ? superblocks_for(r) : r), in_superblocks});
   }
-
   // Mask of the free arenas among the mask_width arenas at `first`, which is a multiple of
   // mask_width. relaxed: only a candidate; the exchange decides.
   template <class Team>
@@ -344,67 +343,45 @@ class Arenas {
       bits |= free_mask(team, s * per_superblock + i) << i;
     return bits;
   }
-
   template <class Team>
   HEAPWOOD_INLINE void release_reserved_from(const Team& team, std::uint32_t below) const {
     HEAPWOOD_ROLLED
     for (std::uint32_t i = below + team.first(); i < reserve; i += team.stride())
       undo_claim(run_first + i, body);
   }
-
   // Changes words[i] from 0 to value(i) for all i < r; all of them or none.
   template <class Team, class Value>
   HEAPWOOD_INLINE bool take_words(const Team& team, std::uint32_t* words, std::uint32_t r,
                                   Value value) const {
-    std::uint32_t taken = 0;
+    constexpr std::uint32_t batch = Team::exchanges;
+    const std::uint32_t first = team.first(), stride = team.stride();
+    // This member has taken all of its words before `next`, and from `next` on those in `taken`.
+    std::uint32_t next = first, taken = 0;
     bool mine = true;
     HEAPWOOD_ROLLED
-    for (std::uint32_t i = team.first(); mine && i < r; i += team.stride()) {
-      std::uint32_t expected = 0;
-      // acquire: synchronizes with the frees of the last owners.
-      mine =
-          Word(words[i]).compare_exchange_strong(expected, value(i), simt::acquire, simt::relaxed);
-      taken += mine;
-    }
-    if (team.all(mine)) return true;
-    HEAPWOOD_ROLLED
-    for (std::uint32_t i = team.first(); taken > 0; --taken, i += team.stride()) {
-      Word(words[i]).fetch_sub(value(i), simt::relaxed);  // relaxed: nothing was written there
-    }
-    return false;
-  }
-  // For a single lane, which has several exchanges in flight.
-  template <class Value>
-  HEAPWOOD_INLINE bool take_words(const SingleLane&, std::uint32_t* words, std::uint32_t r,
-                                  Value value) const {
-    constexpr std::uint32_t batch = 4;
-    std::uint32_t next = 0, taken = 0;  // all words before `next`, and a mask of those after it
-    bool mine = true;
-    HEAPWOOD_ROLLED
-    for (; mine && next < r; next += mine ? batch : 0) {
+    for (; mine && next < r; next += mine ? batch * stride : 0) {
       taken = 0;
       HEAPWOOD_UNROLLED
       for (std::uint32_t k = 0; k < batch; ++k) {
+        const std::uint32_t i = next + k * stride;
         std::uint32_t expected = 0;
-        if (next + k >= r) continue;
+        if (i >= r) continue;
         // acquire: synchronizes with the frees of the last owners.
-        const bool took =
-            Word(words[next + k])
-                .compare_exchange_strong(expected, value(next + k), simt::acquire, simt::relaxed);
+        const bool took = Word(words[i]).compare_exchange_strong(expected, value(i), simt::acquire,
+                                                                 simt::relaxed);
         taken |= std::uint32_t{took} << k;
         mine = mine && took;
       }
     }
-    if (mine) return true;
-    for (; taken != 0; taken &= taken - 1) {
-      const std::uint32_t i = next + simt::lowest_bit(taken);
-      Word(words[i]).fetch_sub(value(i), simt::relaxed);  // relaxed: nothing was written there
+    if (team.all(mine)) return true;
+    // relaxed, here and below: nothing was written there.
+    for (taken = mine ? 0 : taken; taken != 0; taken &= taken - 1) {
+      const std::uint32_t i = next + simt::lowest_bit(taken) * stride;
+      Word(words[i]).fetch_sub(value(i), simt::relaxed);
     }
     HEAPWOOD_ROLLED
-    while (next > 0) {
-      --next;
-      Word(words[next]).fetch_sub(value(next), simt::relaxed);  // relaxed: as above
-    }
+    for (std::uint32_t i = first; i < next && i < r; i += stride)
+      Word(words[i]).fetch_sub(value(i), simt::relaxed);
     return false;
   }
   // The words of a span: the first is `value`, the others are `body`.
@@ -416,37 +393,9 @@ class Arenas {
   HEAPWOOD_INLINE void release_words(const Team& team, std::uint32_t* words, std::uint32_t r,
                                      std::uint32_t value) const {
     HEAPWOOD_ROLLED
-    for (std::uint32_t i = team.first(); i < r; i += team.stride()) {
+    for (std::uint32_t i = team.first(); i < r; i += team.stride())
       Word(words[i]).fetch_sub(i == 0 ? value : body, simt::release);
-    }
   }
-
-  // Takes arenas [a, a + r) and establishes invariant 3 for them.
-  template <class Team>
-  HEAPWOOD_INLINE bool take_run_at(const Team& team, std::uint32_t a, std::uint32_t r,
-                                   std::uint32_t value) const {
-    return take_words(team, counts + a, r, span_words(value)) &&
-           ensure_split_or_undo(team, a, r, span_words(value));
-  }
-  // Establishes invariant 3 for arenas whose counts are already taken. Gives the counts back if a
-  // superblock belongs to a span.
-  template <class Team, class Value>
-  HEAPWOOD_INLINE bool ensure_split_or_undo(const Team& team, std::uint32_t a, std::uint32_t r,
-                                            Value value) const {
-    bool split_all = true;
-    HEAPWOOD_ROLLED
-    for (std::uint32_t s = a / per_superblock + team.first(); s <= (a + r - 1) / per_superblock;
-         s += team.stride()) {
-      split_all = ensure_split(s) && split_all;
-    }
-    if (team.all(split_all)) return true;
-    HEAPWOOD_ROLLED
-    for (std::uint32_t i = team.first(); i < r; i += team.stride()) {
-      count(a + i).fetch_sub(value(i), simt::relaxed);  // relaxed: nothing was written there
-    }
-    return false;
-  }
-
   // Takes r adjacent arenas whose first is in superblock s.
   template <class Team>
   HEAPWOOD_INLINE std::uint32_t take_run(const Team& team, std::uint32_t s, std::uint32_t r,
@@ -463,7 +412,8 @@ class Arenas {
     HEAPWOOD_ROLLED
     while (starts != 0) {
       const std::uint32_t i = simt::lowest_bit(starts);
-      if (take_run_at(team, s * per_superblock + i, r, value)) return s * per_superblock + i;
+      if (take_run_at(team, s * per_superblock + i, r, span_words(value)))
+        return s * per_superblock + i;
       starts = r < per_superblock - i ? starts & ~0u << (i + r) : 0;
     }
     return none;
@@ -478,13 +428,11 @@ class Arenas {
     }
     return none;
   }
-
   HEAPWOOD_INLINE std::uint32_t search_run(const SingleLane& team, std::uint32_t r,
                                            std::uint32_t value) const {
     return cooperative_search(team, search_tickets[r - 1], superblocks,
                               [&](std::uint32_t s) { return take_run(team, s, r, value); });
   }
-
   // Takes r adjacent arenas that have probably never been used.
   template <class Team>
   HEAPWOOD_INLINE std::uint32_t take_unused(const Team& team, std::uint32_t r,
@@ -506,7 +454,7 @@ class Arenas {
         if (fits) return a;  // the other counts are `body` already
         continue;
       }
-      if (take_run_at(team, a, r, value)) return a;
+      if (take_run_at(team, a, r, span_words(value))) return a;
       // Advances past the superblocks of a span and past the reserve.
       team.once([&] {
         const std::uint32_t last = a + r - 1, s = last / per_superblock;
@@ -518,28 +466,24 @@ class Arenas {
       });
     }
   }
-
-  // ---- superblocks ------------------------------------------------------------------------------
-
   // Claims adjacent free superblocks for r arenas. Scans from the end of the pool, because arenas
   // are claimed from its start. A second pass also tries split superblocks without a used arena.
   template <class Team>
   HEAPWOOD_INLINE std::uint32_t claim_superblocks(const Team& team, std::uint32_t r) const {
-    const std::uint32_t k = (r + per_superblock - 1) / per_superblock;
+    constexpr std::uint32_t width = Team::mask_width;
+    const std::uint32_t k = superblocks_for(r);
     HEAPWOOD_ROLLED
     for (unsigned pass = 0; pass < 2; ++pass) {
       std::uint32_t run = 0;
       HEAPWOOD_ROLLED
-      for (std::uint32_t first =
-               (superblocks - 1) / Team::mask_width * Team::mask_width + Team::mask_width;
-           first > 0;) {
-        first -= Team::mask_width;
+      for (std::uint32_t first = (superblocks - 1) / width * width + width; first > 0;) {
+        first -= width;
         // relaxed: only a candidate; the exchange decides.
         std::uint32_t* const words = superblock_words + first;
         std::uint32_t bits =
             team.mask([&](std::uint32_t i) { return Word(words[i]).load(simt::relaxed) == 0; });
         HEAPWOOD_ROLLED
-        for (std::uint32_t i = Team::mask_width; i-- > 0;) {
+        for (std::uint32_t i = width; i-- > 0;) {
           const bool free = (bits >> i & 1) != 0 ||
                             (pass > 0 && first + i < superblocks && unsplit(team, first + i));
           run = free ? run + 1 : 0;
@@ -553,21 +497,19 @@ class Arenas {
     }
     return none;
   }
-
   // Makes a split superblock free if none of its arenas is used.
   template <class Team>
   HEAPWOOD_INLINE bool unsplit(const Team& team, std::uint32_t s) const {
     const std::uint32_t n = arenas_in(s);
     if (free_mask_of_superblock(team, s) != ~0u >> (per_superblock - n)) return false;
-    const bool mine = team.once([&] {
+    const std::uint32_t seen = team.once([&] {
       std::uint32_t expected = split;
       // acquire: synchronizes with the free of a previous span; the next owner synchronizes with
       // that through the release below.
-      return superblock(s).compare_exchange_strong(expected, locked, simt::acquire, simt::relaxed)
-                 ? 1u
-                 : 0u;
-    }) != 0;
-    if (!mine) return false;
+      superblock(s).compare_exchange_strong(expected, locked, simt::acquire, simt::relaxed);
+      return expected;
+    });
+    if (seen != split) return false;
     const bool empty = take_words(team, counts + s * per_superblock, n, span_words(body));
     team.sync();
     // release: hands all of its arenas to the next owner.

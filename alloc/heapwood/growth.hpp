@@ -5,24 +5,17 @@
 // handles use what has been added. Host code: no kernel may use the pool at the same time.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-
 #include "alloc/heapwood/layout.hpp"
-#include "alloc/heapwood/page_search.hpp"
 
 namespace heapwood::alloc::arena {
 
-// The memory that a pool needs, as offsets in bytes: from its start to the end of the tables, and
-// the blocks.
+// The memory that a pool needs, in bytes from its start: all up to the tables' end, and the blocks.
 struct Extent {
   std::size_t tables_end = 0, blocks_begin = 0, blocks_end = 0;
 };
 
 // Kernels. Each has the pool to itself, so its accesses need no order.
 namespace growth_kernels {
-
 // Adds arenas to the pool, and forgets that it was full.
 struct Add {
   SharedPages shared;
@@ -43,16 +36,18 @@ struct Add {
     if (i == 0 && arenas != 0 && *all.high_water >= all.fresh_end) *all.high_water = first;
   }
 };
-struct CountFree {
+struct Survey {
   SharedPages shared;
-  std::uint32_t* free;
+  std::uint32_t* results;  // free arenas; superblocks up to the last one that is used
 
   HEAPWOOD_FN void operator()(std::size_t index) const {
-    const auto i = static_cast<std::uint32_t>(index);
+    const auto i = static_cast<std::uint32_t>(index), s = i / Arenas::per_superblock;
     const Arenas& all = shared.pages.arenas;
-    if (is_span(all.superblock_words[i / Arenas::per_superblock])) return;
-    if (all.counts[i] == 0 || (i >= *all.high_water && i < all.fresh_end))
-      Arenas::Word(*free).fetch_add(1, simt::relaxed);
+    const bool in_span = is_span(all.superblock_words[s]);
+    const bool is_fresh = i >= *all.high_water && i < all.fresh_end;
+    if (!in_span && (all.counts[i] == 0 || is_fresh))
+      Arenas::Word(results[0]).fetch_add(1, simt::relaxed);
+    if (in_span || all.counts[i] != 0) Arenas::Word(results[1]).fetch_max(s + 1, simt::relaxed);
   }
 };
 struct EmptySlot {
@@ -65,19 +60,7 @@ struct EmptySlot {
 struct ReleasePages {
   SharedPages shared;
   HEAPWOOD_FN void operator()(std::size_t part) const {
-    PageSearch::release_free_pages(shared.pages,
-                                   static_cast<std::uint32_t>(part) * SingleLane::mask_width);
-  }
-};
-struct FindLastUsed {
-  SharedPages shared;
-  std::uint32_t* behind;  // the last superblock that is used
-
-  HEAPWOOD_FN void operator()(std::size_t index) const {
-    const auto i = static_cast<std::uint32_t>(index), s = i / Arenas::per_superblock;
-    const Arenas& all = shared.pages.arenas;
-    if (all.counts[i] != 0 || is_span(all.superblock_words[s]))
-      Arenas::Word(*behind).fetch_max(s + 1, simt::relaxed);
+    shared.release_free_pages(static_cast<std::uint32_t>(part) * SingleLane::mask_width);
   }
 };
 struct Remove {
@@ -90,7 +73,6 @@ struct Remove {
       shared.pages.arenas.superblock_words[i / Arenas::per_superblock] = body;
   }
 };
-
 }  // namespace growth_kernels
 
 class Growth {
@@ -116,8 +98,8 @@ class Growth {
   // The memory of a pool of that many superblocks. Marks count as tables.
   Extent extent(std::uint32_t superblocks) const {
     const auto blocks = static_cast<std::size_t>(all_.memory - pool_.base);
-    return {marks_begin() + Layout::mark_bytes(shared_, superblocks), blocks,
-            blocks + bytes_of(superblocks)};
+    return {marks_begin() + Layout::mark_words(shared_, superblocks) * sizeof(std::uint32_t),
+            blocks, blocks + bytes_of(superblocks)};
   }
 
   // Makes superblocks up to this one, which have memory now, available to all requests.
@@ -147,8 +129,7 @@ class Growth {
   // Bytes of free arenas, after pages without a block in use have become free.
   template <class Device>
   std::size_t free_bytes(const Device& device) const {
-    device.for_each(PageSearch::parts(shared_), growth_kernels::ReleasePages{shared_});
-    return std::size_t{count(growth_kernels::CountFree{shared_, result()}, device)} << all_.shift;
+    return std::size_t{survey(device)[0]} << all_.shift;
   }
   // Takes superblocks at the end that have no block in use away from the allocator, but for the
   // initial ones.
@@ -156,23 +137,22 @@ class Growth {
   void remove_unused(const Device& device) {
     device.for_each(std::size_t{shared_.classes} << shared_.slot_shift,
                     growth_kernels::EmptySlot{shared_});
-    device.for_each(PageSearch::parts(shared_), growth_kernels::ReleasePages{shared_});
-    const std::uint32_t used = count(growth_kernels::FindLastUsed{shared_, result()}, device);
     const std::uint32_t before = shared_.pages.arenas.arenas;
-    resize(std::max(used, initial_), device);
+    resize(std::max(survey(device)[1], initial_), device);
     const std::uint32_t left = shared_.pages.arenas.arenas;
     device.for_each(before - left, growth_kernels::Remove{shared_, left});
   }
 
  private:
-  // Calls the function object for each arena, and returns the result that it has written.
-  template <class F, class Device>
-  std::uint32_t count(const F& f, const Device& device) const {
-    simt::device_fill(device.id(), result(), 0, sizeof(*result()));
-    device.for_each(shared_.pages.arenas.arenas, f);
-    return HostView(device).read(result());
+  // Survey::results, after pages without a block in use have become free.
+  template <class Device>
+  std::vector<std::uint32_t> survey(const Device& device) const {
+    std::uint32_t* const results = Layout::results(pool_);
+    device.for_each(shared_.parts(), growth_kernels::ReleasePages{shared_});
+    simt::device_fill(device.id(), results, 0, 2 * sizeof(*results));
+    device.for_each(shared_.pages.arenas.arenas, growth_kernels::Survey{shared_, results});
+    return HostView(device).read(results, 2);
   }
-  std::uint32_t* result() const { return Layout::result(pool_); }
   std::size_t marks_begin() const {
     return static_cast<std::size_t>(reinterpret_cast<std::byte*>(shared_.pages.marks) - pool_.base);
   }

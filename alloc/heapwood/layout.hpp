@@ -11,12 +11,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "alloc/allocator.hpp"
-#include "alloc/heapwood/arenas.hpp"
 #include "alloc/heapwood/shared_pages.hpp"
+#include "alloc/primitives/word.hpp"
 
 namespace heapwood::alloc::arena {
 
@@ -27,8 +25,7 @@ struct InitialWords {
   std::uint32_t table_superblocks;  // for which the tables have space
   std::uint32_t opened;             // pages in slots
 
-  // Pages that eight slots start with: 1, 1, 2, 4, and 8 pages of the classes of 1, 2, 4, 8, and 16
-  // granules.
+  // Pages that eight slots start with: 1, 1, 2, 4 and 8 of classes of 1, 2, 4, 8 and 16 granules.
   static constexpr std::uint32_t opened_together = 16;
 
   HEAPWOOD_FN void operator()(std::size_t index) const {
@@ -41,11 +38,11 @@ struct InitialWords {
                     : is_free  ? 0
                                : body;
     // Superblocks are split from the start where slots have their first pages, where high_water
-    // gives arenas away, and where runs are allocated.
+    // gives arenas away, and where runs are allocated if arenas have 16 KiB or more: smaller pools
+    // need whole superblocks just as often.
     const std::uint32_t first = i * Arenas::per_superblock;
-    const std::uint32_t offset_in_runs =
-        a.runs_begin_split() ? first - a.run_first : a.run_capacity;
-    const bool is_split = first < opened || first < a.fresh_end || offset_in_runs < a.run_capacity;
+    const bool is_for_runs = a.shift >= 14 && first - a.run_first < a.run_capacity;
+    const bool is_split = first < opened || first < a.fresh_end || is_for_runs;
     if (i < Arenas::padded(table_superblocks))
       a.superblock_words[i] = i >= a.superblocks ? body : is_split ? split : 0;
     if (i < slots) shared.refusals[i] = Refusals::none;
@@ -122,8 +119,6 @@ void walk_arenas(Pool pool, const Arenas& a, const std::vector<std::uint32_t>& c
 
 class Layout {
  public:
-  static constexpr std::size_t smallest_pool = 4096;
-
   // Chooses the arena size and lays out the tables. `initial_bytes`: of AllocatorOptions; the slots
   // of a pool that grows are those of a smaller pool, because they hold memory.
   static SharedPages plan(Pool pool, bool has_persistent_warps = false,
@@ -145,31 +140,29 @@ class Layout {
       shared.classes = BlockClass::of(a.granules()).index() + 1;
       shared.max_in_page = a.arena_bytes();
     }
-    for (std::uint64_t n =
-             std::min<std::uint64_t>(pool.bytes >> a.shift, OwnedBlocks::no_arena - 1);
-         ; --n) {
+    auto n = std::min<std::uint64_t>(pool.bytes >> a.shift, OwnedBlocks::no_arena - 1);
+    for (;; --n) {
       a.arenas = static_cast<std::uint32_t>(n);
       a.superblocks = (a.arenas + Arenas::per_superblock - 1) / Arenas::per_superblock;
       pages.has_runs = a.superblocks >= 64;
       const std::uint64_t small = std::max<std::uint64_t>(initial_bytes >> a.shift, n / 64);
       shared.slot_shift = simt::highest_bit(std::clamp<std::uint64_t>(
           (initial_bytes == 0 ? n : std::min(small, n)) / 32, 1, max_slots));
-      if (const std::size_t bytes = lay_out(pool, shared);
-          bytes + (std::size_t{a.arenas} << a.shift) > pool.bytes)
-        continue;
+      if (lay_out(pool, shared) + (std::size_t{a.arenas} << a.shift) > pool.bytes) continue;
       plan_runs(shared, has_persistent_warps, spare_bytes_for_warps);
       return shared;
     }
   }
 
-  // Bytes of the marks of the first superblocks, and of the words that a search reads beyond them.
-  static std::size_t mark_bytes(const SharedPages& shared, std::uint32_t superblocks) {
-    return ((std::size_t{superblocks} * Arenas::per_superblock << shared.pages.word_shift) +
-            4 * SingleLane::mask_width) *
-           sizeof(std::uint32_t);
+  // Words of marks of the first superblocks, and those that a search reads beyond them.
+  static std::size_t mark_words(const SharedPages& shared, std::uint32_t superblocks) {
+    return (std::size_t{superblocks} * Arenas::per_superblock << shared.pages.word_shift) +
+           4 * SingleLane::mask_width;
   }
-  // For results of Growth (growth.hpp).
-  static std::uint32_t* result(Pool pool) { return word(pool, head_bytes + line + 24); }
+  // Two words for results of Growth (growth.hpp).
+  static std::uint32_t* results(Pool pool) {
+    return as<std::uint32_t>(pool.base + head_bytes + line + 24);
+  }
 
   // Uses the first superblocks of a pool without persistent warps, of those that plan() has found.
   static void use_part(SharedPages& shared, std::uint32_t superblocks) {
@@ -187,9 +180,9 @@ class Layout {
     auto* const marks = reinterpret_cast<std::byte*>(shared.pages.marks);
     auto* const refusals = reinterpret_cast<std::byte*>(shared.refusals);
     simt::device_fill(device.id(), pool.base, 0, static_cast<std::size_t>(refusals - pool.base));
-    simt::device_fill(
-        device.id(), marks, 0,
-        std::min(mark_bytes(shared, a.superblocks), static_cast<std::size_t>(a.memory - marks)));
+    simt::device_fill(device.id(), marks, 0,
+                      std::min(mark_words(shared, a.superblocks) * sizeof(std::uint32_t),
+                               static_cast<std::size_t>(a.memory - marks)));
     simt::device_upload(device.id(), pool.base, &shared, sizeof(shared));
     const std::uint32_t opened = opened_pages(shared, device.multiprocessors());
     simt::device_upload(device.id(), a.high_water, &opened, sizeof(opened));
@@ -199,62 +192,41 @@ class Layout {
                     InitialWords{shared, table_superblocks, opened});
   }
 
-  // Visits the regions of the pool in order of offset. Each free block is a region of its own,
-  // because neighbours are not served as one block. A page without a block in use is free as a
-  // whole, because a search releases it. The rest is as walk_arenas() says.
+  // walk_arenas() with pages: each free block is a region of its own, because neighbours are not
+  // served as one block. A page without a block in use is free as a whole, because a search
+  // releases it.
   template <class Visitor>
   static void walk(Pool pool, const SharedPages& shared, const HostView& host, Visitor visit) {
-    const Pages& pages = shared.pages;
+    SharedPages copy = shared;  // its marks and slots are copies, too
+    Pages& pages = copy.pages;
     const Arenas& a = pages.arenas;
+    const std::uint32_t slots = copy.classes << copy.slot_shift;
     const std::size_t padded = std::size_t{a.superblocks} * Arenas::per_superblock;
-    auto counts = host.read(a.counts, padded);
     const bool has_pages = shared.max_in_page != 0;
+    auto counts = host.read(a.counts, padded);
     auto marks = host.read(pages.marks, has_pages ? padded << pages.word_shift : 0);
+    auto slot_words = host.read(copy.slots, std::size_t{2} * slots);
     const auto superblocks = host.read(a.superblock_words, a.superblocks);
-    const auto slots =
-        host.read(shared.slots, 2 * (std::size_t{shared.classes} << shared.slot_shift));
+    pages.marks = marks.data();
+    copy.slots = slot_words.data();
     // Arenas that were never handed out are free.
     for (std::uint64_t i = host.read(a.run_tickets); i < a.reserve; ++i)
       counts[a.run_first + i] = 0;
     for (std::uint32_t i = host.read(a.high_water); i < a.fresh_end; ++i) counts[i] = 0;
-    // The word and the bit of the block at granule g of a page.
-    const auto mark_of = [&](std::uint32_t arena, std::uint32_t g) {
-      arena += g >> pages.arena_shift;
-      g &= (1u << pages.arena_shift) - 1;
-      return std::pair<std::uint32_t&, std::uint32_t>(
-          marks[(std::size_t{arena} << pages.word_shift) + (g & (pages.words() - 1))],
-          1u << (g >> pages.word_shift));
-    };
-    // Mark the blocks that slots hold: the rest of their open pages, and their free blocks.
-    for (std::size_t i = 0; i < slots.size() / 2; ++i) {
-      const OpenPage page(slots[2 * i]);
-      const std::uint32_t g =
-          BlockClass(static_cast<std::uint32_t>(i >> shared.slot_shift)).granules();
-      for (std::uint64_t position = page.position(); position + g <= shared.limit(page);
-           position += g) {
-        const auto [word, bit] = mark_of(page.arena(), static_cast<std::uint32_t>(position));
-        word |= bit;
-      }
-      const OwnedBlocks spare(slots[2 * i + 1]);
-      if (spare.marks() != 0)
-        marks[(std::size_t{spare.arena()} << pages.word_shift) + spare.word()] |= spare.marks();
-    }
-    const auto free_blocks = [&](std::uint32_t first, PageWord page) {
-      const std::uint32_t run = page.run();
-      std::uint32_t n = 0;
-      for (std::size_t w = 0; w < std::size_t{pages.words()} << run; ++w)
-        n += simt::popcount(marks[(std::size_t{first} << pages.word_shift) + w]);
-      return n;
-    };
+    // Mark the blocks that slots hold.
+    for (std::uint32_t i = 0; i < slots; ++i) copy.empty_slot(BlockClass(i >> copy.slot_shift), i);
     // Make pages whose blocks are all marked free arenas.
-    for (std::uint32_t i = 0; i < a.arenas; ++i) {
+    for (std::uint32_t i = 0, n = 1; i < a.arenas; i += n) {
       const PageWord page(counts[i]);
+      n = 1;
       if (!has_pages || !page.is_page() || is_span(superblocks[i / Arenas::per_superblock]))
         continue;
-      const std::uint32_t run = page.run();
-      if (free_blocks(i, page) == pages.blocks_in(page.block_class(), run))
-        for (std::uint32_t k = 0; k < 1u << run; ++k) counts[i + k] = 0;
-      i += (1u << run) - 1;
+      n <<= page.run();
+      std::uint32_t free = 0;
+      for (std::size_t w = 0; w < std::size_t{n} << pages.word_shift; ++w)
+        free += simt::popcount(marks[(std::size_t{i} << pages.word_shift) + w]);
+      if (free == pages.blocks_in(page.block_class(), page.run()))
+        std::fill_n(counts.begin() + i, n, 0u);
     }
     // Visit the arenas, and in pages each free block and the used blocks between them.
     walk_arenas(pool, a, counts, superblocks, visit, [&](std::uint32_t i, auto add) {
@@ -263,8 +235,9 @@ class Layout {
       const std::uint32_t n = 1u << page.run(), g = page.block_class().granules();
       std::size_t used = 0, left = std::size_t{n} << a.shift;
       for (std::uint32_t b = 0; b < pages.blocks_in(page.block_class(), page.run()); ++b) {
-        const auto [word, bit] = mark_of(i, b * g);
-        if ((word & bit) == 0) {
+        const Pages::Mark mark =
+            pages.mark_at((std::size_t{i} << a.shift) + std::size_t{b} * g * granule);
+        if ((*mark.word & mark.bit) == 0) {
           used += g * granule;
           continue;
         }
@@ -313,35 +286,33 @@ class Layout {
     const bool has_pages = shared.max_in_page != 0;
     const std::size_t slots = std::size_t{1} << shared.slot_shift;
     std::size_t offset = head_bytes + hints * line;
-    const auto table = [&](std::size_t bytes, std::size_t alignment = 8) {
-      const std::size_t start = round_up(offset, alignment);
-      offset = start + bytes;
-      return start;
+    const auto place = [&](auto*& table, std::size_t entries, std::size_t alignment = 8) {
+      offset = round_up(offset, alignment);
+      table = reinterpret_cast<std::decay_t<decltype(table)>>(pool.base + offset);
+      offset += entries * sizeof(*table);
     };
-    shared.tickets = word(pool, table(SharedPages::ticket_words * sizeof(std::uint32_t)));
-    shared.refusals = long_word(pool, table(slots * sizeof(std::uint64_t)));
-    shared.slots = long_word(pool, table(slots * shared.classes * 2 * sizeof(std::uint64_t)));
-    shared.newest = word(pool, table(slots * shared.classes * sizeof(std::uint32_t)));
-    shared.previous = word(pool, table(has_pages ? a.arenas * sizeof(std::uint32_t) : 0));
-    a.superblock_words =
-        word(pool, table(Arenas::padded(a.superblocks) * sizeof(std::uint32_t), line));
-    a.counts = word(pool, table(a.superblocks * line, line));
-    pages.marks = word(pool, table(has_pages ? mark_bytes(shared, a.superblocks) : 0, line));
-    const std::size_t arenas = table(0, 256);
-    a.memory = pool.base + arenas;
-    a.high_water = word(pool, head_bytes);
-    a.run_tickets = long_word(pool, head_bytes + line);
-    a.collects = word(pool, head_bytes + line + 16);
+    place(shared.tickets, SharedPages::ticket_words);
+    place(shared.refusals, slots);
+    place(shared.slots, slots * shared.classes * 2);
+    place(shared.newest, slots * shared.classes);
+    place(shared.previous, has_pages ? a.arenas : 0);
+    place(a.superblock_words, Arenas::padded(a.superblocks), line);
+    place(a.counts, std::size_t{a.superblocks} * Arenas::per_superblock, line);
+    place(pages.marks, has_pages ? mark_words(shared, a.superblocks) : 0, line);
+    place(a.memory, 0, 256);
+    a.high_water = as<std::uint32_t>(pool.base + head_bytes);
+    a.run_tickets = as<std::uint64_t>(pool.base + head_bytes + line);
+    a.collects = as<std::uint32_t>(pool.base + head_bytes + line + 16);
     a.search_tickets = shared.tickets + SharedPages::arena_tickets;
-    return arenas;
+    return offset;
   }
   // Where runs are allocated, the reserve, and how many warps may hold an arena.
   static void plan_runs(SharedPages& shared, bool has_persistent_warps,
                         std::size_t spare_bytes_for_warps) {
     Arenas& a = shared.pages.arenas;
-    // Runs are placed away from the arenas that persistent warps claim first
-    // (PrivateArena::claim_initial_arena), and end where the last quarter begins: spans of
-    // superblocks are taken from the pool's end, and need superblocks that are not split.
+    // Runs are placed away from the arenas that persistent warps claim first, and end where the
+    // last quarter begins: spans of superblocks are taken from the pool's end, and need superblocks
+    // that are not split.
     const std::uint32_t quarter = std::max(a.arenas / 4, 1u);
     a.run_capacity = static_cast<std::uint32_t>(simt::bit_floor(quarter));
     a.run_first = 3 * quarter - a.run_capacity;
@@ -364,12 +335,6 @@ class Layout {
                                                            : spare / 10 * 7;
   }
 
-  static std::uint32_t* word(Pool pool, std::size_t offset) {
-    return reinterpret_cast<std::uint32_t*>(pool.base + offset);
-  }
-  static std::uint64_t* long_word(Pool pool, std::size_t offset) {
-    return reinterpret_cast<std::uint64_t*>(pool.base + offset);
-  }
   // Pages that are in slots from the start: none in pools where they would be more than 1/32.
   static std::uint32_t opened_pages(const SharedPages& shared, unsigned multiprocessors) {
     const std::uint32_t of_each =

@@ -11,76 +11,77 @@
 
 namespace heapwood::alloc::arena {
 
-class PageSearch {
- public:
+struct PageSearch : PageSlots {
   // Allocates a block for the calling lane: from a free arena, or a free block of the class or a
   // larger one. If there is none, frees what slots hold, releases pages without a block in use, and
   // searches once more.
   template <class Thread>
-  static HEAPWOOD_OUTLINE void* allocate_block(const PageSlots* slots, Thread thread,
+  static HEAPWOOD_OUTLINE void* allocate_block(const PageSearch* self, Thread thread,
                                                std::uint32_t class_index) {
     const BlockClass c(class_index);
-    LaneGroup<Thread> group(thread, thread.together(slots->tickets + class_index));
-    const std::uint32_t i = PageSlots::slot_index(thread, group.size());
+    LaneGroup<Thread> group(thread, thread.together(self->tickets + class_index));
+    const std::uint32_t i = slot_index(thread, group.size());
     // In a full pool look at one part; otherwise search, and once more if that makes space.
-    const bool was_full = group.once([&] { return slots->is_full_for(c) ? 1u : 0u; }) != 0;
+    const bool was_full = group.once([&] { return self->is_full_for(c) ? 1u : 0u; }) != 0;
     OwnedBlocks found = OwnedBlocks::nothing();
     if (was_full) {
-      found = look_at_one_part(*slots, group, c);
-      if (found.found()) slots->clear_full();
+      found = self->look_at_one_part(group, c);
+      if (found.found()) self->clear_full();
     } else {
-      const std::uint32_t released = group.once([&] { return released_so_far(*slots); });
-      Result result = search(*slots, group, c, found);
+      const std::uint32_t released = group.once([&] { return self->released_so_far(); });
+      Result result = self->search(group, c, found);
       const bool goes_on = result == Result::nothing || result == Result::undecided;
-      if (goes_on && make_space(*slots, group, released)) result = search(*slots, group, c, found);
-      if (result == Result::nothing && group.rank() == 0) slots->set_full_for(c);
+      if (goes_on && self->make_space(group, released)) result = self->search(group, c, found);
+      if (result == Result::nothing && group.rank() == 0) self->set_full_for(c);
     }
     if (!found.found()) return nullptr;
-    slots->found_blocks_of(c).fetch_add(1, simt::relaxed);
-    return hand_out(*slots, found, c, i);
+    self->found_blocks_of(c).fetch_add(1, simt::relaxed);
+    return self->hand_out(found, c, i);
   }
   // Allocates a block of arenas of its own.
   template <class Thread>
-  static HEAPWOOD_OUTLINE void* allocate_span(const PageSlots* slots, Thread thread,
+  static HEAPWOOD_OUTLINE void* allocate_span(const PageSearch* self, Thread thread,
                                               std::size_t bytes) {
     const LaneGroup<Thread> own(thread, 1u << thread.lane());
-    const std::uint32_t i = PageSlots::slot_index(thread, 1);
+    const std::uint32_t i = slot_index(thread, 1);
     const std::size_t granules = bytes / granule;
     const std::uint32_t n = granules < 1u << 30 ? static_cast<std::uint32_t>(granules) : 1u << 30;
-    const std::uint32_t refusal = refuse(*slots, i, n, 1);
+    const std::uint32_t refusal = self->refuse(i, n);
     const std::uint32_t seed = thread.worker() * 32 + thread.lane() + refusal * seed_stride;
     const bool thorough = Refusals::search_due(refusal);
-    const std::uint32_t released = released_so_far(*slots);
+    const std::uint32_t released = self->released_so_far();
     std::byte* block = nullptr;
     // Claim arenas, and once more if a search is due and makes space.
     HEAPWOOD_ROLLED
     for (unsigned turn = 0; turn < 2 && block == nullptr; ++turn) {
-      if (turn == 1 && !(thorough && make_space(*slots, own, released))) break;
-      block = slots->pages.arenas.claim_span(SingleLane(), bytes, seed, thorough);
+      if (turn == 1 && !(thorough && self->make_space(own, released))) break;
+      block = self->pages.arenas.claim_span(SingleLane(), bytes, seed, thorough);
     }
-    if (thorough) record_search(*slots, i, n, block != nullptr);
+    if (thorough) self->record_search(i, n, block != nullptr);
     return block;
   }
   template <class Thread>
-  static HEAPWOOD_OUTLINE void free_span(const PageSlots* slots, Thread thread, std::uint32_t a,
+  static HEAPWOOD_OUTLINE void free_span(const PageSearch* self, Thread thread, std::uint32_t a,
                                          SpanHead head) {
-    slots->pages.arenas.free_span(SingleLane(), a, head);
+    self->pages.arenas.free_span(SingleLane(), a, head);
     // What this thread requests next may fit where the block was.
-    slots->refusals_of(PageSlots::slot_index(thread, 1)).clear();
-    slots->clear_full();
+    self->refusals_of(slot_index(thread, 1)).clear();
+    self->clear_full();
   }
 
   // The number of parts of 8 arenas.
-  static HEAPWOOD_INLINE std::uint32_t parts(const PageSlots& slots) {
-    return slots.pages.arenas.superblocks * (Arenas::per_superblock / SingleLane::mask_width);
+  HEAPWOOD_INLINE std::uint32_t parts() const {
+    return pages.arenas.superblocks * (Arenas::per_superblock / SingleLane::mask_width);
+  }
+  // Whether the 8 arenas from `first_arena` on are in a span of superblocks. relaxed: a hint.
+  HEAPWOOD_INLINE bool are_in_span(std::uint32_t first_arena) const {
+    return is_span(
+        pages.arenas.superblock(first_arena / Arenas::per_superblock).load(simt::relaxed));
   }
   // Takes a free arena as a page, or free blocks of class c or larger, in 8 arenas from
-  // `first_arena` on.
-  static HEAPWOOD_INLINE OwnedBlocks take_in_arenas(const Pages& pages, BlockClass c,
-                                                    std::uint32_t first_arena) {
-    // relaxed, here and below: a hint.
-    if (is_span(pages.arenas.superblock(first_arena / Arenas::per_superblock).load(simt::relaxed)))
-      return OwnedBlocks::nothing();
+  // `first_arena` on. relaxed, here and below: hints.
+  HEAPWOOD_INLINE OwnedBlocks take_in_arenas(BlockClass c, std::uint32_t first_arena) const {
+    if (are_in_span(first_arena)) return OwnedBlocks::nothing();
     std::uint32_t* const counts = pages.arenas.counts + first_arena;
     std::uint32_t* const marks = pages.marks + (std::size_t{first_arena} << pages.word_shift);
     // Look at the counts and the first words of marks of all arenas at once.
@@ -104,25 +105,19 @@ class PageSearch {
       const std::uint32_t a = first_arena + simt::lowest_bit(free);
       if (pages.arenas.take_arena(a, PageWord(c, 0, 0).bits())) return OwnedBlocks::page(a, 0);
     }
+    OwnedBlocks found = OwnedBlocks::nothing();
     HEAPWOOD_ROLLED
-    for (; marked != 0; marked &= marked - 1) {
-      const OwnedBlocks found = pages.take_word(first_arena + simt::lowest_bit(marked), 0, c, true);
-      if (found.found()) return found;
-    }
+    for (; marked != 0 && !found.found(); marked &= marked - 1)
+      found = pages.take_word(first_arena + simt::lowest_bit(marked), 0, c, true);
     HEAPWOOD_ROLLED
-    for (; has_more != 0; has_more &= has_more - 1) {
-      const OwnedBlocks found = take_in_page(pages, c, first_arena + simt::lowest_bit(has_more));
-      if (found.found()) return found;
-    }
-    return OwnedBlocks::nothing();
+    for (; has_more != 0 && !found.found(); has_more &= has_more - 1)
+      found = take_in_page(c, first_arena + simt::lowest_bit(has_more));
+    return found;
   }
   // Releases the pages without a block in use that begin in 8 arenas from `first_arena` on. Returns
   // their number.
-  static HEAPWOOD_INLINE std::uint32_t release_free_pages(const Pages& pages,
-                                                          std::uint32_t first_arena) {
-    // relaxed, here and below: a hint.
-    if (is_span(pages.arenas.superblock(first_arena / Arenas::per_superblock).load(simt::relaxed)))
-      return 0;
+  HEAPWOOD_INLINE std::uint32_t release_free_pages(std::uint32_t first_arena) const {
+    if (are_in_span(first_arena)) return 0;
     std::uint32_t* const counts = pages.arenas.counts + first_arena;
     std::uint32_t released = 0, begins = SingleLane().mask([&](std::uint32_t k) {
       const PageWord page(Arenas::Word(counts[k]).load(simt::relaxed));
@@ -132,7 +127,7 @@ class PageSearch {
     for (; begins != 0; begins &= begins - 1) {
       const std::uint32_t a = first_arena + simt::lowest_bit(begins);
       const PageWord page = pages.page_word(a);
-      if (page.is_page()) released += release_if_free(pages, a, page);
+      if (page.is_page()) released += release_if_free(a, page);
     }
     return released;
   }
@@ -146,20 +141,19 @@ class PageSearch {
   // while no other search has found blocks of the class. `group` becomes the group of the lanes
   // with the same result.
   template <class Thread>
-  static HEAPWOOD_INLINE Result search(const PageSlots& slots, LaneGroup<Thread>& group,
-                                       BlockClass c, OwnedBlocks& found) {
+  HEAPWOOD_INLINE Result search(LaneGroup<Thread>& group, BlockClass c, OwnedBlocks& found) const {
     constexpr unsigned max_rounds = 64;  // so that the search ends, whatever others find
     // relaxed, here and below: hints.
     const auto found_blocks = [&] {
-      return group.once([&] { return slots.found_blocks_of(c).load(simt::relaxed); });
+      return group.once([&] { return found_blocks_of(c).load(simt::relaxed); });
     };
     std::uint32_t before = found_blocks();
     HEAPWOOD_ROLLED
     for (unsigned round = 0; round < max_rounds; ++round) {
       const bool left =
-          search_in_lanes(group, slots.tickets[c.index()], parts(slots), [&](std::uint32_t part) {
-            const bool is_full = slots.is_full_for(c);
-            found = take_in_arenas(slots.pages, c, part * SingleLane::mask_width);
+          search_in_lanes(group, tickets[c.index()], parts(), [&](std::uint32_t part) {
+            const bool is_full = is_full_for(c);
+            found = take_in_arenas(c, part * SingleLane::mask_width);
             return found.found() || is_full;
           });
       if (left) return found.found() ? Result::found : Result::given_up;
@@ -172,22 +166,17 @@ class PageSearch {
   // Each lane looks at the next part: takes blocks or a free arena, if need be that of a page
   // without a block in use.
   template <class Thread>
-  static HEAPWOOD_INLINE OwnedBlocks look_at_one_part(const PageSlots& slots,
-                                                      const LaneGroup<Thread>& group,
-                                                      BlockClass c) {
+  HEAPWOOD_INLINE OwnedBlocks look_at_one_part(const LaneGroup<Thread>& group, BlockClass c) const {
     // relaxed: the tickets are only numbers.
-    const std::uint32_t first = group.once([&] {
-      return PageSlots::HintWord(slots.tickets[c.index()]).fetch_add(group.size(), simt::relaxed);
-    });
-    const std::uint32_t first_arena =
-        (first + group.rank()) % parts(slots) * SingleLane::mask_width;
-    const OwnedBlocks found = take_in_arenas(slots.pages, c, first_arena);
-    if (found.found() || release_free_pages(slots.pages, first_arena) == 0) return found;
-    return take_in_arenas(slots.pages, c, first_arena);
+    const std::uint32_t first = group.once(
+        [&] { return HintWord(tickets[c.index()]).fetch_add(group.size(), simt::relaxed); });
+    const std::uint32_t first_arena = (first + group.rank()) % parts() * SingleLane::mask_width;
+    const OwnedBlocks found = take_in_arenas(c, first_arena);
+    if (found.found() || release_free_pages(first_arena) == 0) return found;
+    return take_in_arenas(c, first_arena);
   }
   // Takes free blocks of class c or larger of a page's arena.
-  static HEAPWOOD_INLINE OwnedBlocks take_in_page(const Pages& pages, BlockClass c,
-                                                  std::uint32_t a) {
+  HEAPWOOD_INLINE OwnedBlocks take_in_page(BlockClass c, std::uint32_t a) const {
     const PageWord page = pages.page_word(a);
     if (!page.is_page()) return OwnedBlocks::nothing();
     // Reads 8 words at a time, every fourth one, at constant distances from one address. Blocks
@@ -212,15 +201,14 @@ class PageSearch {
   }
   // Releases the arenas of a page if none of its blocks is in use. `page` is the count of its first
   // arena as read earlier; it may have changed since.
-  static HEAPWOOD_INLINE std::uint32_t release_if_free(const Pages& pages, std::uint32_t a,
-                                                       PageWord page) {
+  HEAPWOOD_INLINE std::uint32_t release_if_free(std::uint32_t a, PageWord page) const {
     const BlockClass c = page.block_class();
     const std::uint32_t blocks = pages.blocks_in(c, page.run());
     const std::uint32_t all = pages.words() << page.run(), step = pages.step(c);
     std::uint32_t w = 0;
     // Return early if some block seems to be in use. relaxed: a hint.
     const std::uint32_t first_marks = pages.word(a, 0).load(simt::relaxed);
-    if (first_marks == 0 || first_marks != all_marks(pages, c, blocks, 0)) return 0;
+    if (first_marks == 0 || first_marks != all_marks(c, blocks, 0)) return 0;
     std::uint32_t marked = 0;
     HEAPWOOD_ROLLED
     for (; w < all; w += step) marked += simt::popcount(pages.word(a, w).load(simt::relaxed));
@@ -231,7 +219,7 @@ class PageSearch {
     bool is_same = true;
     HEAPWOOD_ROLLED
     for (w = 0; w < all && is_same; w += step) {
-      std::uint32_t bits = all_marks(pages, c, blocks, w);
+      std::uint32_t bits = all_marks(c, blocks, w);
       // acquire: synchronizes with the frees. Releasing the arenas' counts below passes it on to
       // the arenas' next owners.
       if (!pages.word(a, w).compare_exchange_strong(bits, 0, simt::acquire, simt::relaxed)) break;
@@ -243,7 +231,7 @@ class PageSearch {
       while (w > 0) {
         w -= step;
         // release: as in give_back().
-        pages.word(a, w).fetch_or(all_marks(pages, c, blocks, w), simt::release);
+        pages.word(a, w).fetch_or(all_marks(c, blocks, w), simt::release);
       }
       return 0;
     }
@@ -253,8 +241,8 @@ class PageSearch {
     return 1;
   }
   // Word w of the marks of a page whose `blocks` blocks are all free.
-  static HEAPWOOD_INLINE std::uint32_t all_marks(const Pages& pages, BlockClass c,
-                                                 std::uint32_t blocks, std::uint32_t w) {
+  HEAPWOOD_INLINE std::uint32_t all_marks(BlockClass c, std::uint32_t blocks,
+                                          std::uint32_t w) const {
     const std::uint32_t begin =
         (w >> pages.word_shift << pages.arena_shift) + (w & (pages.words() - 1));
     std::uint32_t bits = 0;
@@ -267,73 +255,66 @@ class PageSearch {
   }
 
   // Releases the fresh arenas, frees what all slots hold, then releases the pages without a block
-  // in use. Returns whether any thread has freed or released something since `released` was read.
+  // in use. Returns whether any thread has freed or released something since `released_before` was
+  // read.
   template <class Thread>
-  static HEAPWOOD_INLINE bool make_space(const PageSlots& slots, LaneGroup<Thread> group,
-                                         std::uint32_t released) {
+  HEAPWOOD_INLINE bool make_space(LaneGroup<Thread> group, std::uint32_t released_before) const {
     constexpr std::uint32_t each = SingleLane::mask_width;
-    const std::uint32_t all = slots.classes << slots.slot_shift;
+    const std::uint32_t all = classes << slot_shift;
     const auto add_released = [&](std::uint32_t n) {
       // relaxed: a counter; the marks and counts publish.
-      if (n != 0)
-        PageSlots::HintWord(slots.tickets[PageSlots::released]).fetch_add(n, simt::relaxed);
+      if (n != 0) HintWord(tickets[released]).fetch_add(n, simt::relaxed);
     };
-    // First the fresh arenas, then the blocks in slots, then the pages that are now free.
-    if (group.rank() == 0) add_released(slots.pages.arenas.release_reserve(SingleLane()));
-    if (slots.classes != 0) {  // in a pool for persistent warps there are no pages
-      search_in_lanes(group, slots.tickets[PageSlots::slot_tickets], (all + each - 1) / each,
-                      [&](std::uint32_t part) {
-                        const std::uint32_t first = part * each;
-                        std::uint32_t bits = SingleLane().mask([&](std::uint32_t k) {
-                          return first + k < all &&
-                                 slots.holds_blocks(BlockClass((first + k) >> slots.slot_shift),
-                                                    first + k);
-                        });
-                        HEAPWOOD_ROLLED
-                        for (; bits != 0; bits &= bits - 1) {
-                          const std::uint32_t k = first + simt::lowest_bit(bits);
-                          add_released(slots.empty_slot(BlockClass(k >> slots.slot_shift), k));
-                        }
-                        return false;
-                      });
-      search_in_lanes(group, slots.tickets[PageSlots::release_tickets], parts(slots),
-                      [&](std::uint32_t part) {
-                        add_released(release_free_pages(slots.pages, part * each));
-                        return false;
-                      });
+    const auto empty_slots = [&](std::uint32_t part) {
+      const std::uint32_t first = part * each;
+      std::uint32_t bits = SingleLane().mask([&](std::uint32_t k) {
+        return first + k < all && holds_blocks(BlockClass((first + k) >> slot_shift), first + k);
+      });
+      HEAPWOOD_ROLLED
+      for (; bits != 0; bits &= bits - 1) {
+        const std::uint32_t k = first + simt::lowest_bit(bits);
+        add_released(empty_slot(BlockClass(k >> slot_shift), k));
+      }
+      return false;
+    };
+    const auto release_pages = [&](std::uint32_t part) {
+      add_released(release_free_pages(part * each));
+      return false;
+    };
+    if (group.rank() == 0) add_released(pages.arenas.release_reserve(SingleLane()));
+    if (classes != 0) {  // in a pool for persistent warps there are no pages
+      search_in_lanes(group, tickets[slot_tickets], (all + each - 1) / each, empty_slots);
+      search_in_lanes(group, tickets[release_tickets], parts(), release_pages);
     }
     group.sync();  // all lanes have added what they released
-    return group.once([&] { return released_so_far(slots) != released ? 1u : 0u; }) != 0;
+    return group.once([&] { return released_so_far() != released_before ? 1u : 0u; }) != 0;
   }
   // relaxed: a counter.
-  static HEAPWOOD_INLINE std::uint32_t released_so_far(const PageSlots& slots) {
-    return PageSlots::HintWord(slots.tickets[PageSlots::released]).load(simt::relaxed);
+  HEAPWOOD_INLINE std::uint32_t released_so_far() const {
+    return HintWord(tickets[released]).load(simt::relaxed);
   }
 
-  // Counts a failing request: Refusals::refuse().
-  static HEAPWOOD_INLINE std::uint32_t refuse(const PageSlots& slots, std::uint32_t i,
-                                              std::uint32_t granules, std::uint32_t blocks) {
-    const Arenas& arenas = slots.pages.arenas;
-    if (arenas.superblocks <= Refusals::small_pool_superblocks) return 0;
-    const std::uint32_t counted = (1u << 26) >> arenas.shift;
-    return slots.refusals_of(i).refuse(granules, blocks,
-                                       arenas.superblocks < counted ? arenas.superblocks : counted);
+  // Refusals::refuse(), with as many refusals as there are superblocks, at most 64 MiB of arenas.
+  HEAPWOOD_INLINE std::uint32_t refuse(std::uint32_t i, std::uint32_t granules) const {
+    const std::uint32_t superblocks = pages.arenas.superblocks,
+                        counted = (1u << 26) >> pages.arenas.shift;
+    if (superblocks <= Refusals::small_pool_superblocks) return 0;
+    return refusals_of(i).refuse(granules, superblocks < counted ? superblocks : counted);
   }
-  static HEAPWOOD_INLINE void record_search(const PageSlots& slots, std::uint32_t i,
-                                            std::uint32_t granules, bool has_found) {
-    if (slots.pages.arenas.superblocks <= Refusals::small_pool_superblocks) return;
-    has_found ? slots.refusals_of(i).clear() : slots.refusals_of(i).record_failed_search(granules);
+  HEAPWOOD_INLINE void record_search(std::uint32_t i, std::uint32_t granules,
+                                     bool has_found) const {
+    if (pages.arenas.superblocks <= Refusals::small_pool_superblocks) return;
+    has_found ? refusals_of(i).clear() : refusals_of(i).record_failed_search(granules);
   }
   // Returns the first of the blocks found, and keeps the others for later requests of the slot.
-  static HEAPWOOD_INLINE void* hand_out(const PageSlots& slots, OwnedBlocks found, BlockClass c,
-                                        std::uint32_t i) {
+  HEAPWOOD_INLINE void* hand_out(OwnedBlocks found, BlockClass c, std::uint32_t i) const {
     if (found.is_page()) {
-      slots.keep_page(found, c, i, c.granules());
-      return slots.pages.arenas.address(found.arena(), 0);
+      keep_page(found, c, i, c.granules());
+      return pages.arenas.address(found.arena(), 0);
     }
     const std::uint32_t first = found.marks() & (0 - found.marks());
-    slots.keep_blocks(found.with(found.marks() & ~first), c, i);
-    return slots.pages.block_at(found.arena(), found.word(), simt::lowest_bit(first));
+    keep_blocks(found.with(found.marks() & ~first), c, i);
+    return pages.block_at(found.arena(), found.word(), simt::lowest_bit(first));
   }
 };
 

@@ -5,11 +5,7 @@
 
 #include <cstdint>
 
-#include "alloc/heapwood/page_words.hpp"
 #include "alloc/heapwood/pages.hpp"
-#include "alloc/primitives/lane_group.hpp"
-#include "simt/atomic_ref.hpp"
-#include "simt/config.hpp"
 
 namespace heapwood::alloc::arena {
 
@@ -31,9 +27,6 @@ class OpenPage {
   // No page. Requests are served from the slot's second word, whose awaited flag elects the request
   // that renews the slot.
   HEAPWOOD_INLINE static OpenPage vacant() { return {OwnedBlocks::no_arena, 0, 1}; }
-  // What a request adds to the word.
-  HEAPWOOD_INLINE static std::uint64_t request(std::uint32_t granules) { return granules; }
-
   HEAPWOOD_INLINE std::uint64_t bits() const { return bits_; }
   HEAPWOOD_INLINE std::uint32_t arena() const { return static_cast<std::uint32_t>(bits_ >> 40); }
   HEAPWOOD_INLINE std::uint32_t limit() const {
@@ -53,7 +46,6 @@ class NewestPage {
  public:
   HEAPWOOD_INLINE explicit NewestPage(std::uint32_t bits) : bits_(bits) {}
   HEAPWOOD_INLINE static NewestPage none() { return NewestPage(OwnedBlocks::no_arena << 8); }
-
   HEAPWOOD_INLINE std::uint32_t bits() const { return bits_; }
   HEAPWOOD_INLINE std::uint32_t arena() const { return bits_ >> 8; }
   HEAPWOOD_INLINE bool has_page() const { return arena() != OwnedBlocks::no_arena; }
@@ -80,17 +72,14 @@ class NewestPage {
   std::uint32_t bits_;
 };
 
-// Refuses requests for large blocks, and for arenas of warps, quickly in a full pool.
+// Refuses requests for large blocks, and for arenas of warps, quickly in a full pool. A failed
+// search has read every count, and an immediate second search would most likely fail too: requests
+// of its size or larger are refused without a search until as many have been refused as there are
+// superblocks, or until an arena is found.
 //
-// A slot's last failed search: its size and the number of requests refused since then.
-//
-// A failed search has read every count, and an immediate second search would most likely fail too.
-// Requests of that size or larger are therefore refused without a search until as many have been
-// refused as there are superblocks, or until an arena is found.
-//
-// Layout: {refused since:32 | granules searched for:32}. The counter is in the upper half, where it
-// can wrap without corrupting the size, so a request reads the word and counts itself in one
-// fetch_add, whatever the word's state.
+// A slot's word: {refused since the last failed search:32 | granules searched for:32}. The counter
+// can wrap in the upper half without corrupting the size, so a request reads the word and counts
+// itself in one fetch_add, whatever the word's state.
 class Refusals {
  public:
   static constexpr std::uint64_t none = ~std::uint32_t{0};
@@ -101,39 +90,26 @@ class Refusals {
 
   HEAPWOOD_INLINE explicit Refusals(std::uint64_t& word) : word_(word) {}
 
-  // Counts `requests` requests and returns whether they are refused.
-  //
-  // Returns 0 if no search has failed. Otherwise returns `recorded`, plus the number of this
-  // refusal (from 1) if it is refused. A number of 0 means that a search is due: the request is
-  // smaller than the failed search, or it is the first one beyond `max_refusals`. That request
+  // Counts a request. Returns 0 if no search has failed; otherwise `recorded`, plus the number of
+  // this refusal (from 1) if it is refused. A number of 0 means that a search is due: the request
+  // is smaller than the failed search, or it is the first one beyond `max_refusals`. That request
   // searches, then calls record_failed_search() or clear(); the other requests are refused in the
-  // meantime.
-  //
-  // relaxed, here and below: the word is only a counter and publishes nothing.
-  HEAPWOOD_INLINE std::uint32_t refuse(std::uint32_t granules, std::uint32_t requests,
-                                       std::uint32_t max_refusals) const {
-    const std::uint64_t before = word_.fetch_add(std::uint64_t{requests} << 32, simt::relaxed);
+  // meantime. relaxed, here and below: the word is only a counter and publishes nothing.
+  HEAPWOOD_INLINE std::uint32_t refuse(std::uint32_t granules, std::uint32_t max_refusals) const {
+    const std::uint64_t before = word_.fetch_add(std::uint64_t{1} << 32, simt::relaxed);
     const auto searched_for = static_cast<std::uint32_t>(before);
     if (searched_for == none) return 0;
     if (granules < searched_for) return recorded;
     const auto since = static_cast<std::uint32_t>(before >> 32);
-    return recorded | (since > max_refusals              ? since
-                       : since + requests > max_refusals ? 0
-                                                         : since + requests);
+    return recorded | (since > max_refusals ? since : since == max_refusals ? 0 : since + 1);
   }
   HEAPWOOD_INLINE static bool search_due(std::uint32_t refusal) {
     return (refusal & ~recorded) == 0;
   }
-
-  // Both return 0, so that a team can call them through once().
-  HEAPWOOD_INLINE std::uint32_t record_failed_search(std::uint32_t granules) const {
+  HEAPWOOD_INLINE void record_failed_search(std::uint32_t granules) const {
     word_.store(granules, simt::relaxed);
-    return 0;
   }
-  HEAPWOOD_INLINE std::uint32_t clear() const {
-    word_.store(none, simt::relaxed);
-    return 0;
-  }
+  HEAPWOOD_INLINE void clear() const { word_.store(none, simt::relaxed); }
 
  private:
   Word word_;
@@ -230,17 +206,15 @@ struct PageSlots {
   // Takes free blocks or a page without a search. With `walks`, tries the words after `last`, where
   // the slot last looked for free blocks, and after the last word of a page those of the page that
   // the slot took before it. Other callers, and all slots once arenas are scarce, try pages at
-  // random. `demand`: granules requested at the moment, for the size of a new page.
-  // relaxed: hints.
+  // random. `demand`: granules requested at the moment. relaxed: hints.
   template <class Thread>
   HEAPWOOD_INLINE OwnedBlocks take_blocks(const Thread& thread, BlockClass c, std::uint32_t i,
                                           const Hints& hints, OwnedBlocks& last, bool walks,
                                           std::uint32_t demand, std::uint32_t growth) const {
-    const NewestPage seen = hints.newest;
-    const std::uint32_t used = hints.used;
+    const auto [seen, used, is_full] = hints;
     const bool is_scarce = used >= pages.arenas.arenas;
     OwnedBlocks found = OwnedBlocks::nothing();
-    if (walks && !hints.is_full && seen.has_page() && (is_scarce || !seen.pauses())) {
+    if (walks && !is_full && seen.has_page() && (is_scarce || !seen.pauses())) {
       HEAPWOOD_ROLLED
       for (std::uint32_t turn = seen.has_failed() ? 2 : 4; turn > 0 && !found.found(); --turn) {
         std::uint32_t a = last.arena(), w = last.word() + pages.step(c);
@@ -256,14 +230,14 @@ struct PageSlots {
         newest_page(c, i).fetch_and(NewestPage::without_failures, simt::relaxed);
     }
     HEAPWOOD_ROLLED
-    for (std::uint32_t turn = is_scarce                  ? (hints.is_full ? 1 : 4)
+    for (std::uint32_t turn = is_scarce                  ? (is_full ? 1 : 4)
                               : !walks && !seen.pauses() ? 1
                                                          : 0;
          turn > 0 && !found.found(); --turn)
       found = pages.take_nearby(c, used,
                                 (thread.worker() * 32 + thread.lane()) * 4 + turn + seen.bits());
     if (!found.found() && !is_scarce) found = pages.take_unused(thread, c, demand, growth);
-    if (found.found() && hints.is_full) clear_full();
+    if (found.found() && is_full) clear_full();
     return found;
   }
 
@@ -278,16 +252,14 @@ struct PageSlots {
     previous_page(a).store(before.arena(), simt::relaxed);
   }
 
-  // Records where the slot last looked for free blocks, and clears the awaited flag. relaxed: a
-  // hint.
+  // Records where the slot last looked for free blocks; clears the awaited flag. relaxed: a hint.
   HEAPWOOD_INLINE static void set_last(const SlotWord& spare, std::uint64_t seen,
                                        OwnedBlocks last) {
     if (last.bits() != seen)
       spare.compare_exchange_strong(seen, last.bits(), simt::relaxed, simt::relaxed);
   }
 
-  // Puts free blocks into slot i for its later requests or, if the slot already has some, marks
-  // them as free. release: hands them on.
+  // Puts free blocks into slot i; if that has some, marks them as free. release: hands them on.
   HEAPWOOD_INLINE void keep_blocks(OwnedBlocks blocks, BlockClass c, std::uint32_t i) const {
     if (blocks.marks() == 0) return;
     const SlotWord spare = spare_blocks(c, i);
@@ -296,8 +268,7 @@ struct PageSlots {
         !spare.compare_exchange_strong(now, blocks.bits(), simt::release, simt::relaxed))
       pages.give_back(blocks);
   }
-  // Puts the page into slot i from granule `from` on or, if the slot has one, marks the blocks as
-  // free.
+  // Puts the page from granule `from` on into slot i; if that has a page, marks the blocks as free.
   HEAPWOOD_INLINE void keep_page(OwnedBlocks page, BlockClass c, std::uint32_t i,
                                  std::uint32_t from) const {
     const SlotWord slot = open_page(c, i);
@@ -334,9 +305,8 @@ struct PageSlots {
   }
   // Whether slot i of class c holds a block. relaxed: a hint.
   HEAPWOOD_INLINE bool holds_blocks(BlockClass c, std::uint32_t i) const {
-    return static_cast<bool>(
-        static_cast<unsigned>(!is_exhausted(OpenPage(open_page(c, i).load(simt::relaxed)))) |
-        static_cast<unsigned>(OwnedBlocks(spare_blocks(c, i).load(simt::relaxed)).marks() != 0));
+    const OpenPage page(open_page(c, i).load(simt::relaxed));
+    return OwnedBlocks(spare_blocks(c, i).load(simt::relaxed)).marks() != 0 || !is_exhausted(page);
   }
 
  private:

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Arenas divided into blocks of one class (page_words.hpp): pages of 1 to 8 adjacent arenas. Each
+// Arenas divided into blocks of one class (words.hpp): pages of 1 to 8 adjacent arenas. Each
 // granule has a mark, a bit that is set while the granule is the first one of a free block. A free
 // sets one bit.
 //
-// The marks of an arena are words of 32. Granule g has bit g / words of word g % words. The starts
-// of blocks are multiples of their size, so this puts their marks densely into few words: one word
-// has the marks of all 512-byte blocks of an arena of 16 KiB.
+// The marks of an arena are words of 32: granule g has bit g / words of word g % words. The starts
+// of blocks are multiples of their size, so their marks are densely in few words: one word has
+// those of all 512-byte blocks of an arena of 16 KiB.
 //
 // A thread that takes the marks of a word with an exchange owns these blocks. Only then does it
 // read the count of the arena to see their class: while a block of a page is in use, or owned by a
@@ -14,7 +14,6 @@
 #pragma once
 
 #include "alloc/heapwood/arenas.hpp"
-#include "alloc/heapwood/page_words.hpp"
 #include "alloc/primitives/lane_group.hpp"
 
 namespace heapwood::alloc::arena {
@@ -27,8 +26,7 @@ struct Pages {
     std::uint32_t bit;
   };
 
-  // ---- shape; set by Layout (layout.hpp) -----------------------------------------------
-
+  // The shape is set by Layout (layout.hpp).
   Arenas arenas;
   std::uint32_t* marks = nullptr;
   std::uint32_t word_shift = 0;   // log2 of an arena's words of marks
@@ -74,8 +72,6 @@ struct Pages {
     return PageWord(arenas.count(a).load(simt::relaxed));
   }
 
-  // ---- blocks -----------------------------------------------------------------------------------
-
   // The mark of the block that starts `offset` bytes after the start of the first arena.
   HEAPWOOD_INLINE Mark mark_at(std::size_t offset) const {
     const std::size_t a = offset >> arenas.shift;
@@ -83,8 +79,7 @@ struct Pages {
         static_cast<std::uint32_t>(offset / granule) & ((1u << arena_shift) - 1);
     return {marks + (a << word_shift) + (g & (words() - 1)), 1u << (g >> word_shift)};
   }
-  // Frees the blocks of all lanes that call it together. release: hands the blocks to the next
-  // owner.
+  // Frees the blocks of all lanes that call together. release: hands them to the next owner.
   template <class Thread>
   HEAPWOOD_INLINE void mark(const Thread& thread, std::size_t offset) const {
     Mark mine = mark_at(offset);
@@ -133,8 +128,6 @@ struct Pages {
       word(blocks.arena(), blocks.word()).fetch_or(blocks.marks(), simt::release);
   }
 
-  // ---- pages ------------------------------------------------------------------------------------
-
   // Looks at 8 adjacent arenas, chosen by `seed` among the first `used`: takes free blocks of the
   // class, or a free arena as a page.
   HEAPWOOD_INLINE OwnedBlocks take_nearby(BlockClass c, std::uint32_t used,
@@ -169,7 +162,8 @@ struct Pages {
   template <class Thread>
   HEAPWOOD_INLINE OwnedBlocks take_unused(const Thread& thread, BlockClass c, std::uint32_t demand,
                                           std::uint32_t growth) const {
-    const std::uint32_t run = run_for(c, demand, growth), n = 1u << run;
+    const std::uint32_t run = run_for(c, demand, growth), n = 1u << run,
+                        first_count = PageWord(c, run, 0).bits();
     HEAPWOOD_ROLLED
     for (std::uint32_t attempt = 0; attempt < Arenas::attempts; ++attempt) {
       // Lanes that take pages of one size act together. The key is an address in the pool.
@@ -186,10 +180,12 @@ struct Pages {
         }
         HEAPWOOD_ROLLED
         for (std::uint32_t i = 0; i < n; ++i)  // relaxed: blocks are handed out by this thread
-          arenas.count(a + i).store(PageWord(c, run, i).bits(), simt::relaxed);
+          arenas.count(a + i).store(first_count + i, simt::relaxed);
         return OwnedBlocks::page(a, run);
       }
-      if (run == 0 ? arenas.take_arena(a, PageWord(c, 0, 0).bits()) : take_run(a, c, run))
+      const auto count_of = [=](std::uint32_t i) { return first_count + i; };
+      if (run == 0 ? arenas.take_arena(a, first_count)
+                   : arenas.take_run_at(SingleLane(), a, n, count_of))
         return OwnedBlocks::page(a, run);
       // Advances past the superblocks of a span. relaxed: hints.
       const std::uint32_t s = a / Arenas::per_superblock;
@@ -198,39 +194,12 @@ struct Pages {
     }
     return OwnedBlocks::nothing();
   }
-  // Releases a page of which no block has been handed out or marked. relaxed: nothing was written
-  // there.
+  // Releases a page of which no block was handed out or marked. relaxed: nothing was written there.
   HEAPWOOD_INLINE void undo_take(OwnedBlocks page) const {
     const std::uint32_t first = page_word(page.arena()).bits();
     HEAPWOOD_ROLLED
     for (std::uint32_t i = 1u << page.run(); i-- > 0;)
       arenas.undo_claim(page.arena() + i, first + i);
-  }
-
- private:
-  // Takes 2^run adjacent arenas, all or none. The exchanges are in flight together.
-  HEAPWOOD_INLINE bool take_run(std::uint32_t a, BlockClass c, std::uint32_t run) const {
-    std::uint32_t taken = 0;
-    HEAPWOOD_UNROLLED_4
-    for (std::uint32_t i = 0; i < 1u << PageWord::max_run; ++i) {
-      std::uint32_t expected = 0;
-      // acquire: synchronizes with the frees of the last owners.
-      if (i < 1u << run && arenas.count(a + i).compare_exchange_strong(
-                               expected, PageWord(c, run, i).bits(), simt::acquire, simt::relaxed))
-        taken |= 1u << i;
-    }
-    const std::uint32_t last = a + (1u << run) - 1;
-    // The superblocks are split after the counts were taken, not before: a span cannot claim them
-    // in between (invariant 3 of arenas.hpp).
-    if (taken == (1u << (1u << run)) - 1 && arenas.ensure_split(a / Arenas::per_superblock) &&
-        arenas.ensure_split(last / Arenas::per_superblock))
-      return true;
-    HEAPWOOD_ROLLED
-    for (; taken != 0; taken &= taken - 1) {
-      const std::uint32_t i = simt::lowest_bit(taken);
-      arenas.undo_claim(a + i, PageWord(c, run, i).bits());
-    }
-    return false;
   }
 };
 

@@ -14,7 +14,6 @@
 // waits for the warp's own stores, and one wait covers as many words as there are lanes.
 #pragma once
 
-#include "alloc/heapwood/arenas.hpp"
 #include "alloc/heapwood/run_collector.hpp"
 #include "alloc/heapwood/shared_pages.hpp"
 #include "simt/scratch.hpp"
@@ -32,7 +31,6 @@ struct alignas(16) WarpArena {
     return static_cast<std::size_t>(static_cast<const std::byte*>(block) - base) <
            std::size_t{arenas.granules()} * granule;
   }
-  HEAPWOOD_INLINE std::uint32_t index(const Arenas& arenas) const { return arenas.index(base); }
 };
 
 struct WarpState {
@@ -53,12 +51,11 @@ struct WarpState {
   Arenas arenas;
 };
 
-// Claims one arena for a whole warp without a search.
-//
-// Reads 32 adjacent counts, chosen by `seed` among those of the first `known` arenas, and tries to
-// take a free one. If none is free there, takes the next fresh arena and updates `known`, which the
-// warp keeps in its fast memory. Once 3/8 of the pool has been used it first tries three more
-// times: single used arenas spread all over the pool would leave no space for large blocks.
+// Claims one arena for a whole warp without a search. Reads 32 adjacent counts, chosen by `seed`
+// among those of the first `known` arenas, and tries to take a free one. If none is free there,
+// takes the next fresh arena and updates `known`, which the warp keeps in its fast memory. Once 3/8
+// of the pool has been used it first tries three more times: single used arenas spread all over the
+// pool would leave no space for large blocks.
 template <class Warp>
 HEAPWOOD_INLINE std::uint32_t claim_for_warp(const Arenas& arenas, Warp& warp, std::uint32_t value,
                                              std::uint32_t seed, std::uint32_t& known) {
@@ -98,6 +95,7 @@ HEAPWOOD_INLINE std::uint32_t claim_for_warp(const Arenas& arenas, Warp& warp, s
   return taken;
 }
 
+// alloc/allocator.hpp says what the functions of a Context do.
 template <class Warp>
 class PrivateArena {
  public:
@@ -115,16 +113,12 @@ class PrivateArena {
     }
     warp.sync();
   }
-  // Claims an arena before the warp waits for its first work. Optional; called at most once.
   HEAPWOOD_INLINE void begin(Warp& warp) {
-    if (state_.has_ample_arenas && arenas_.fresh_end == 0)
-      claim_initial_arena(arenas_, warp, state_);
+    if (state_.has_ample_arenas && arenas_.fresh_end == 0) claim_initial_arena(warp);
     const bool warms_cache = warp.worker() % 2 == 1 && warp.worker() < warp.workers() / 8 + 2;
     if (state_.has_reserve && warms_cache) warm_instruction_cache(warp);
   }
 
-  // Allocates two blocks. If either cannot be allocated, allocates none and returns nullptr as the
-  // first. A block of 0 granules gets an arbitrary address.
   HEAPWOOD_INLINE BlockPair allocate_pair(Warp& warp, std::uint32_t first, std::uint32_t second) {
     const WarpArena from = state_.own;
     const std::uint32_t used = from.used + first + second;
@@ -134,73 +128,45 @@ class PrivateArena {
       return state_.has_reserve ? allocate_pair_from_reserve(warp, state_, first, second)
                                 : allocate_pair_as_runs(warp, state_, first, second);
     }
-    const std::uint32_t live = from.live + (first != 0 ? 1 : 0) + (second != 0 ? 1 : 0);
-    warp.sync();  // all lanes have read
-    if (warp.lane() == 0) {
-      state_.own.used = used;
-      state_.own.live = live;
-    }
+    set_own(warp, state_, used, from.live + (first != 0 ? 1 : 0) + (second != 0 ? 1 : 0));
     std::byte* const block = from.base + std::size_t{from.used} * granule;
     return {block, block + std::size_t{first} * granule};
   }
-  // Whether a block of n granules may be freed by any address inside it: an arena counts its blocks
-  // and does not know their sizes.
+  // An arena counts its blocks and does not know their sizes.
   HEAPWOOD_INLINE bool may_shrink(std::uint32_t n) const { return n <= arenas_.granules(); }
-  // Allocates a block of n granules, if that needs no call out of line. Returns false if it does;
-  // then nothing has happened. A block of 0 granules gets an arbitrary address.
   HEAPWOOD_INLINE bool try_allocate(Warp& warp, std::uint32_t n, void*& block) {
     const WarpArena own = state_.own;
     const std::uint32_t used = own.used + n;
     if (used > arenas_.granules()) return false;
-    const std::uint32_t live = own.live + (n != 0 ? 1 : 0);
-    warp.sync();  // all lanes have read
-    if (warp.lane() == 0) {
-      state_.own.used = used;
-      state_.own.live = live;
-    }
+    set_own(warp, state_, used, own.live + (n != 0 ? 1 : 0));
     block = own.base + std::size_t{own.used} * granule;
     return true;
   }
-  // After a failed try_allocate() for n granules: replaces the arena by one with room for them.
-  // Returns false if they need an arena of their own or several, or no arena is found without a
-  // search: then allocate() is needed.
+  // Replaces the arena by one with room for n granules, if one is found without a search.
   HEAPWOOD_INLINE bool make_room(Warp& warp, std::uint32_t n) {
     return n <= arenas_.granules() && make_room_slow(warp, state_, n);
   }
-  // Frees a block of n granules, if that needs no call out of line. Returns false if it does; then
-  // nothing has happened.
   HEAPWOOD_INLINE bool try_deallocate(Warp& warp, void* block, std::uint32_t n) {
     const WarpArena own = state_.own;
     if (!own.contains(block, arenas_)) return defer_free(warp, block, n);
     const std::uint32_t live = own.live - 1;
-    warp.sync();  // all lanes have read
-    if (warp.lane() == 0) {
-      state_.own.used = live == 0 ? 0 : own.used;
-      state_.own.live = live;
-    }
+    set_own(warp, state_, live == 0 ? 0 : own.used, live);
     return true;
   }
-  // Allocates one block; a request of 0 granules gets 1.
   HEAPWOOD_INLINE void* allocate(Warp& warp, std::uint32_t n) {
     return allocate_one_block_or_run(warp, state_, n == 0 ? 1 : n);
   }
-  // Frees a block of n granules, the size it was allocated with. Syncs: after the call all lanes
-  // are done with the block.
   HEAPWOOD_INLINE void deallocate(Warp& warp, void* block, std::uint32_t n) {
     if (!try_deallocate(warp, block, n)) deallocate_slow(warp, state_, block, n);
     warp.sync();
   }
-
-  // Called before the warp waits: where arenas are scarce, a waiting warp holds none.
+  // Where arenas are scarce, a waiting warp holds none.
   HEAPWOOD_INLINE void release_if_scarce(Warp& warp) {
     if (!state_.has_ample_arenas) hand_over(warp, state_, true);
   }
-  // Whether blocks that are no longer needed may be freed a little later. True where memory is
-  // spare.
   HEAPWOOD_INLINE bool may_delay_frees() const { return arenas_.reserve != 0; }
-  // Releases the warp's arena, at the end of the kernel or when holding it is no longer useful.
-  // Also clears the failed searches of its slot, because other warps may have freed memory since. A
-  // warp that ends without this call keeps its arena until the pool is initialized again.
+  // Also clears the failed searches of the warp's slot, because other warps may have freed memory
+  // since. A warp that ends without this call keeps its arena until the pool is initialized again.
   HEAPWOOD_INLINE void end(Warp& warp) {
     hand_over(warp, state_, true);
     if (warp.lane() == 0) state_.self->refusals_of(PageSlots::slot_index(warp, 1)).clear();
@@ -212,6 +178,14 @@ class PrivateArena {
   // assigns registers in the order of mangled names.
   using State = simt::ScratchRef<WarpState>;
 
+  HEAPWOOD_INLINE static void set_own(Warp& warp, WarpState& state, std::uint32_t used,
+                                      std::uint32_t live) {
+    warp.sync();  // all lanes have read
+    if (warp.lane() == 0) {
+      state.own.used = used;
+      state.own.live = live;
+    }
+  }
   // Defers the free of a block outside the warp's arena. Returns false if the list is full or the
   // block spans several arenas.
   HEAPWOOD_INLINE bool defer_free(Warp& warp, void* block, std::uint32_t n) {
@@ -225,16 +199,14 @@ class PrivateArena {
     return true;
   }
 
-  // Claims the arena before there is work. Arenas are assigned by warp number. A warp whose arena
-  // is already taken starts without one.
-  HEAPWOOD_INLINE static void claim_initial_arena(const Arenas& arenas, Warp& warp,
-                                                  WarpState& state) {
+  // Arenas are assigned by warp number. A warp whose arena is already taken starts without one.
+  HEAPWOOD_INLINE void claim_initial_arena(Warp& warp) {
     if (warp.lane() == 0) {
       const std::uint32_t a = warp.worker();
-      if (a < arenas.arenas && arenas.take_arena(a, open)) state.own = {0, 0, arenas.address(a, 0)};
+      if (a < arenas_.arenas && arenas_.take_arena(a, open))
+        state_.own = {0, 0, arenas_.address(a, 0)};
       // relaxed: a hint.
-      if (warp.worker() == 1)
-        Arenas::Word(*arenas.high_water).fetch_max(warp.workers(), simt::relaxed);
+      if (a == 1) Arenas::Word(*arenas_.high_water).fetch_max(warp.workers(), simt::relaxed);
     }
     warp.sync();  // makes the claim's acquire visible to all lanes
   }
@@ -324,40 +296,23 @@ class PrivateArena {
   static HEAPWOOD_OUTLINE BlockPair claim_superblock_runs(Warp warp, State warp_state,
                                                           std::uint32_t first,
                                                           std::uint32_t second) {
-    WarpState& state = *warp_state;
-    return state.arenas.claim_superblock_runs(warp, first, second);
+    return (*warp_state).arenas.claim_superblock_runs(warp, first, second);
   }
   // Whether a block that does not fit the warp's arena together with a second one gets a run
-  // without first trying that arena. True for a block of several arenas, and for any block
-  // where arenas are so large that few blocks are of this kind.
+  // without first trying that arena. True for a block of several arenas, and for any block where
+  // arenas have at least 32 KiB, as in the large pools of builders: space for 1,024 clipped refs,
+  // the largest node that one warp splits alone, so few blocks are of this kind.
   HEAPWOOD_INLINE static bool takes_own_run(const Arenas& arenas, std::uint32_t n) {
-    return large_blocks_are_rare(arenas) || n == 0 || n > arenas.granules();
-  }
-  // Whether an arena has at least 32 KiB, as in the large pools of builders: space for 1,024
-  // clipped refs, the largest node that one warp splits alone. Only larger nodes need more.
-  HEAPWOOD_INLINE static bool large_blocks_are_rare(const Arenas& arenas) {
-    return arenas.shift >= 15;
-  }
-  // Allocates a block of n granules from the warp's arena, which has the space.
-  HEAPWOOD_INLINE static std::byte* bump_allocate(Warp& warp, WarpState& state, std::uint32_t n) {
-    const WarpArena from = state.own;
-    warp.sync();  // all lanes have read
-    if (warp.lane() == 0) {
-      state.own.used = from.used + n;
-      state.own.live = from.live + 1;
-    }
-    warp.sync();
-    return from.base + std::size_t{from.used} * granule;
+    return arenas.shift >= 15 || n == 0 || n > arenas.granules();
   }
   static HEAPWOOD_OUTLINE BlockPair allocate_pair_individually(Warp warp, State warp_state,
                                                                std::uint32_t first,
                                                                std::uint32_t second) {
-    WarpState& state = *warp_state;
-    void* const block = first != 0 ? allocate_one_block_or_run(warp, state, first) : nullptr;
+    void* const block = first != 0 ? allocate_one_block_or_run(warp, warp_state, first) : nullptr;
     if (second == 0 || (first != 0 && block == nullptr)) return {block, block};
-    void* const other = allocate_one_block_or_run(warp, state, second);
+    void* const other = allocate_one_block_or_run(warp, warp_state, second);
     if (other != nullptr) return {first != 0 ? block : other, other};
-    if (block != nullptr) deallocate_slow(warp, state, block, first);
+    if (block != nullptr) deallocate_slow(warp, warp_state, block, first);
     return {};
   }
   static HEAPWOOD_OUTLINE void* allocate_one_block_or_run(Warp warp, State warp_state,
@@ -366,8 +321,13 @@ class PrivateArena {
     warp.sync();  // lane 0 has written
     // Several arenas; the warp's own arena; the next one; or any, by a search.
     if (n > state.arenas.granules()) return allocate_run(warp, state, n);
-    if (state.own.used + n <= state.arenas.granules()) return bump_allocate(warp, state, n);
-    void* block = claim_next(warp, warp_state, n < state.own.used, n, 1);
+    const WarpArena own = state.own;
+    if (own.used + n <= state.arenas.granules()) {
+      set_own(warp, state, own.used + n, own.live + 1);
+      warp.sync();
+      return own.base + std::size_t{own.used} * granule;
+    }
+    void* block = claim_next(warp, warp_state, n < own.used, n, 1);
     warp.sync();  // lane 0 has written
     return block != nullptr ? block : claim_with_full_search(warp, state, n);
   }
@@ -383,7 +343,7 @@ class PrivateArena {
   }
   HEAPWOOD_INLINE static std::uint32_t search_seed(Warp& warp, const WarpArena& own,
                                                    const Arenas& arenas) {
-    return warp.worker() + own.index(arenas) * seed_stride;
+    return warp.worker() + arenas.index(own.base) * seed_stride;
   }
   // Claims an arena with a search, for the block alone or to replace the warp's arena. Searches
   // the whole pool only if the warp's slot has not just refused a request of this size.
@@ -399,7 +359,7 @@ class PrivateArena {
     const std::uint32_t refusal =
         arenas.superblocks <= Refusals::small_pool_superblocks
             ? 0
-            : team.once([&] { return refusals.refuse(n, 1, arenas.superblocks); });
+            : team.once([&] { return refusals.refuse(n, arenas.superblocks); });
     const std::uint32_t seed = search_seed(warp, state.own, arenas) + refusal * seed_stride;
     const bool thorough = Refusals::search_due(refusal);
     // Claim an arena, if need be with the reserve.
@@ -453,8 +413,7 @@ class PrivateArena {
     warp.sync();
   }
   // Hands over the deferred frees, and with `closes_own` the warp's arena: one word per lane. A
-  // deferred block of that arena is still included in its `live`, so it is subtracted from the
-  // count like those of any other arena.
+  // deferred block of that arena is still included in its `live`, so it is subtracted as well.
   static HEAPWOOD_OUTLINE void hand_over(Warp warp, State warp_state, bool closes_own) {
     WarpState& state = *warp_state;
     const Arenas& arenas = state.arenas;

@@ -19,18 +19,14 @@ template <class Warp>
 class RunCollector {
  public:
   HEAPWOOD_INLINE RunCollector(const Arenas& arenas, Warp& warp, std::uint32_t r)
-      : arenas_(arenas),
-        warp_(warp),
-        team_(warp),
-        r_(r),
-        superblocks_((r - 1) / per_superblock + 1) {}
+      : arenas_(arenas), warp_(warp), team_(warp), r_(r) {}
 
   HEAPWOOD_INLINE std::uint32_t collect() {
     const Arenas::Word busy(*arenas_.collects);
     // acquire: the last collector has replaced all of its `collected` counts.
     if (team_.once([&] { return busy.exchange(1, simt::acquire); }) != 0) return none;
     first_ = best_range();
-    const bool done = first_ != none && ensure_split() && take_all();
+    const bool done = first_ != none && are_split() && take_all();
     if (first_ != none) replace_collected(done);
     team_.sync();  // makes the claims' acquires visible to all lanes
     // release: for that acquire of the next collector.
@@ -62,13 +58,8 @@ class RunCollector {
     best = warp_.reduce_max(max_free == highest ? best : 0);
     return highest == 0 ? none : best * size;
   }
-  // Ensures that all superblocks of the range are split. False: one belongs to a span.
-  HEAPWOOD_INLINE bool ensure_split() const {
-    bool split_all = true;
-    HEAPWOOD_ROLLED
-    for (std::uint32_t i = team_.first(); i < superblocks_; i += team_.stride())
-      split_all = arenas_.ensure_split(first_ / per_superblock + i) && split_all;
-    return team_.all(split_all);
+  HEAPWOOD_INLINE bool are_split() const {
+    return arenas_.ensure_all_split(team_, first_ / per_superblock, superblocks_);
   }
   HEAPWOOD_INLINE bool take_all() const {
     HEAPWOOD_ROLLED
@@ -85,7 +76,7 @@ class RunCollector {
         has_all = has_all && seen == collected;
       }
       // Invariant 3 of Arenas: the superblocks are checked after the counts were taken.
-      if (team_.all(has_all)) return ensure_split();
+      if (team_.all(has_all)) return are_split();
       warp_.pause(max_pause);
     }
     return false;
@@ -104,7 +95,7 @@ class RunCollector {
   const Arenas& arenas_;
   Warp& warp_;
   WholeWarp<Warp> team_;
-  std::uint32_t r_, superblocks_, first_ = none;
+  std::uint32_t r_, superblocks_ = Arenas::superblocks_for(r_), first_ = none;
 };
 
 }  // namespace heapwood::alloc::arena

@@ -12,34 +12,30 @@
 // few times and then renews it itself.
 #pragma once
 
-#include <algorithm>
-
 #include "alloc/heapwood/page_search.hpp"
 
 namespace heapwood::alloc::arena {
 
-struct SharedPages : PageSlots {
+struct SharedPages : PageSearch {
   // Blocks of more bytes, in a pool for persistent warps all blocks, have arenas of their own.
   std::uint32_t max_in_page = 0;
   // Max persistent warps that may each hold an arena while they wait.
   std::uint32_t max_ample_warps = 0;
   std::uint32_t spare_arenas = 0;  // beyond those that blocks in use need; 0: not known
 
-#if !defined(__CUDACC_RTC__)
   // The number of persistent warps that suits the pool: `max`, or where arenas would not be ample
-  // as many as have 2.2 spare arenas each, or 1.7 of at most 4 KiB. Host code.
-  std::uint32_t preferred_warps(std::uint32_t max) const {
-    if (max <= max_ample_warps) return max;
-    return std::min(
-        max, pages.arenas.arena_bytes() <= 4096 ? spare_arenas / 5 * 3 : spare_arenas / 11 * 5);
+  // as many as have 2.2 spare arenas each, or 1.7 of at most 4 KiB.
+  HEAPWOOD_INLINE std::uint32_t preferred_warps(std::uint32_t max) const {
+    const bool is_small = pages.arenas.arena_bytes() <= 4096;
+    const std::uint32_t n = is_small ? spare_arenas / 5 * 3 : spare_arenas / 11 * 5;
+    return max <= max_ample_warps || max < n ? max : n;
   }
-#endif
 
   // Allocates a block for the calling lane. `self` is the copy of this object in the pool, for
   // calls out of line.
   template <class Thread>
   HEAPWOOD_INLINE void* allocate(Thread& thread, std::size_t bytes, const SharedPages* self) const {
-    if (bytes > max_in_page) return PageSearch::allocate_span(self, thread, bytes);
+    if (bytes > max_in_page) return allocate_span(self, thread, bytes);
     const BlockClass c = BlockClass::of(static_cast<std::uint32_t>(padded(bytes) / granule));
     // The key is an address in the pool: lanes may call with different pools.
     const LaneGroup<Thread> group(thread, thread.together(pages.arenas.memory + c.index()));
@@ -51,14 +47,14 @@ struct SharedPages : PageSlots {
     } else {
       // acquire: synchronizes with the frees of the arena's last owners, through the claim and the
       // installation in the slot.
-      const OpenPage before(group.once(
-          [&] { return open_page(c, i).fetch_add(OpenPage::request(total), simt::acquire); }));
+      const OpenPage before(
+          group.once([&] { return open_page(c, i).fetch_add(total, simt::acquire); }));
       group.sync();
       if (before.position() + total <= limit(before))
         return pages.arenas.address(before.arena(), before.position() + group.rank() * g);
       block = allocate_slow(self, thread, group.lanes(), c.index(), i, before.bits());
     }
-    return block != nullptr ? block : PageSearch::allocate_block(self, thread, c.index());
+    return block != nullptr ? block : allocate_block(self, thread, c.index());
   }
 
   template <class Thread>
@@ -68,7 +64,7 @@ struct SharedPages : PageSlots {
     if ((offset & (pages.arenas.arena_bytes() - 1)) == 0) {
       const auto a = static_cast<std::uint32_t>(offset >> pages.arenas.shift);
       const SpanHead head = pages.arenas.span_at(a);
-      if (is_span(head.word)) return PageSearch::free_span(self, thread, a, head);
+      if (is_span(head.word)) return free_span(self, thread, a, head);
     }
     if (max_in_page == 0) return free_counted(thread, offset);
     pages.mark(thread, offset);
@@ -188,7 +184,7 @@ struct SharedPages : PageSlots {
             pages.has_few_blocks(c) ? slots_of_few_blocks - 1 : slots_per_multiprocessor - 1;
         i += 1 + thread.worker() % others;
         // acquire: as in allocate()
-        return open_page(c, i).fetch_add(OpenPage::request(total), simt::acquire);
+        return open_page(c, i).fetch_add(total, simt::acquire);
       }
       if (!is_awaited) {
         const std::uint64_t awaited = OwnedBlocks(spare_seen).awaited().bits();
@@ -202,9 +198,7 @@ struct SharedPages : PageSlots {
     }
     // Add the request to the slot, if another thread has installed a page. acquire: as in
     // allocate().
-    const auto add_request = [&] {
-      return slot.fetch_add(OpenPage::request(total), simt::acquire);
-    };
+    const auto add_request = [&] { return slot.fetch_add(total, simt::acquire); };
     if (!is_exhausted(OpenPage(now))) return add_request();
     // Renew the slot: find free blocks or a page.
     OwnedBlocks last = OwnedBlocks(spare_seen).with(0);
