@@ -3,6 +3,8 @@
 // kernels are compiled once per executable and device, for all allocators.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include "alloc/erased.hpp"
 #include "simt/cpu.hpp"
 #include "tests/alloc/exercise.hpp"
@@ -20,9 +22,14 @@ template <class Device>
 workloads::StressResult stress_erased(const ErasedFunctions<Device>&, const Device&,
                                       const workloads::StressJob&);
 
+// Runs the job and checks that every block has kept its contents.
 template <class A, class Device>
 workloads::ExerciseResult exercise(const workloads::ExerciseJob& job) {
-  return exercise_erased<Device>(ErasedAllocator<A, Device>::functions, job);
+  const auto result = exercise_erased<Device>(ErasedAllocator<A, Device>::functions, job);
+  if (A::traits.keeps_live_memory) {
+    EXPECT_EQ(result.mismatches, 0u) << "words of a block were changed by another owner";
+  }
+  return result;
 }
 template <class A, class Device>
 workloads::StressResult stress(const Device& device, const workloads::StressJob& job) {

@@ -2,6 +2,8 @@
 // Launches functions on CPU threads and simulated warps, as kernels of tests.
 #pragma once
 
+#include <vector>
+
 #include "alloc/allocators/heapwood.hpp"
 #include "simt/cpu.hpp"
 #include "tests/simt/lockstep.hpp"
@@ -30,6 +32,21 @@ template <class F>
 void launch_alone(const F& f) {
   launch(simt::Cpu({.threads = 1}), 1, f);
 }
+
+// A pool and its allocator, laid out for a device.
+template <class A>
+struct OwnPool {
+  template <class Device = simt::Cpu>
+  explicit OwnPool(std::size_t bytes, const AllocatorOptions& options = {},
+                   const Device& device = simt::Cpu({.threads = 1}))
+      : memory({}, bytes), pool{memory.data(), bytes}, heap(A::create(pool, options, device)) {}
+
+  std::vector<Region> regions() const { return regions_of(heap, {}); }
+
+  simt::Memory memory;
+  Pool pool;
+  A heap;
+};
 
 // Calls f(warp, context) in each warp, with its context of the heap.
 template <class Device, class F>

@@ -69,7 +69,6 @@ TYPED_TEST(BlockPagesAllocators, EveryBlockCanBeAllocatedAgain) {
                 free_all(warps, slots), of_shares(1, count, Kind::exchange, bytes),
                 of_shares(1, count, Kind::free)});
     const ExerciseResult result = test::exercise<TypeParam, simt::Cpu>(j);
-    EXPECT_EQ(result.mismatches, 0u);
     EXPECT_EQ(bytes_in(result.phases[1].regions, Region::State::used), 0u);
     EXPECT_GT(free_in_pages<TypeParam>(result.phases[1].regions, pool), pool / 3);
     EXPECT_EQ(result.phases[2].ops[0].back().offset, OpResult::failed)
@@ -105,7 +104,6 @@ TEST(Scatter, PagesOfAllSizesServe) {
         job_of(8 << 20, 4, 64, {allocate_shares(4, 16, size), of_shares(4, 16, Kind::free)},
                {.page_bytes = page});
     const auto result = test::exercise<Scatter, simt::Cpu>(j);
-    EXPECT_EQ(result.mismatches, 0u) << page;
     if (page < 64 << 10) {
       EXPECT_EQ(result.failures, 0u) << page;
     }

@@ -168,11 +168,7 @@ TEST_P(Conformance, CountedTellsWhatWasAskedFor) {
 TEST_P(Conformance, FailingFailsFromTheGivenAllocationOn) {
   ExerciseJob j = job(64 << 10, 1, 1, 10);
   j.counted = true;
-  ExercisePhase phase;
-  phase.scripts.emplace_back();
-  for (std::uint32_t i = 0; i < 10; ++i) phase.scripts[0].push_back({Kind::allocate, i, 32});
-  for (std::uint32_t i = 0; i < 10; ++i) phase.scripts[0].push_back({Kind::free, i});
-  j.phases = {phase};
+  j.phases = {{{of_slots(Kind::allocate, 0, 10, 32)}}, {{of_slots(Kind::free, 0, 10)}}};
   for (const std::uint64_t k : {0u, 1u, 5u, 10u, 11u}) {
     j.fail_at = k;
     const ExerciseResult result = run(j);

@@ -181,13 +181,12 @@ void drain(const Heapwood& heap, std::byte* base, const std::vector<std::uint64_
 template <class Device>
 void trade(const Device& device, std::size_t pool_bytes, std::uint32_t largest,
            std::uint32_t rounds, bool tight, const AllocatorOptions& options) {
-  const simt::Memory memory({}, pool_bytes);
-  const Pool pool{memory.data(), pool_bytes};
+  const test::OwnPool<Heapwood> own(pool_bytes, options, device);
+  const Heapwood& heap = own.heap;
   std::vector<std::uint64_t> slots(12);
   std::uint64_t wrong = 0, refused = 0, split_blocks = 0, repeated = 0;
-  const Heapwood heap = Heapwood::create(pool, options, device);
-  const Trade trade{heap,  pool.base, slots,        rounds,  largest,
-                    wrong, refused,   split_blocks, repeated};
+  const Trade trade{heap,  own.pool.base, slots,        rounds,  largest,
+                    wrong, refused,       split_blocks, repeated};
   for (int launch = 0; launch < 3; ++launch) test::launch_with_context(device, 4, heap, trade);
   EXPECT_EQ(wrong, 0u);
   EXPECT_EQ(refused > 0, tight);
@@ -198,9 +197,8 @@ void trade(const Device& device, std::size_t pool_bytes, std::uint32_t largest,
       EXPECT_GT(repeated, 0u);
     }
   }
-  drain(heap, pool.base, slots);
-  const auto regions = regions_of(heap, {});
-  EXPECT_EQ(test::bytes_in(regions, Region::State::used), 0u);
+  drain(heap, own.pool.base, slots);
+  test::expect_all_freed(own.regions());
 }
 
 constexpr AllocatorOptions persistent{.has_persistent_warps = true};
@@ -237,14 +235,11 @@ TEST(Arena, LockstepWarpsThatStayTradeBlocksOfManyArenas) {
 // A warp allocates more pairs of runs than fit into the range for runs, frees every third, and
 // allocates as many again between those in use.
 TEST(Arena, RunsMeetRunsAndNothingIsLost) {
-  constexpr std::size_t pool_bytes = std::size_t{400} << 20;
+  constexpr std::size_t pool_bytes = many_arenas;
   constexpr std::uint32_t arenas = pool_bytes >> 15, most = arenas / 12;
-  const simt::Memory memory({}, pool_bytes);
-  const Pool pool{memory.data(), pool_bytes};
   const simt::Cpu device({.threads = 1});
-  const AllocatorOptions options{.has_persistent_warps = true,
-                                 .spare_bytes_for_warps = pool_bytes / 4};
-  const Heapwood heap = Heapwood::create(pool, options, device);
+  const test::OwnPool<Heapwood> pool(pool_bytes, with_spare(pool_bytes / 4));
+  const Heapwood& heap = pool.heap;
   std::vector<void*> blocks(2 * most);
   std::uint32_t taken = 0, again = 0;
   test::launch_with_context(device, 1, heap, [&](auto& warp, auto& own) {
@@ -285,17 +280,16 @@ TEST(Arena, RunsMeetRunsAndNothingIsLost) {
   test::launch_alone([&](auto& warp) {
     for (void* const block : blocks) heap.deallocate(warp, block);
   });
-  EXPECT_EQ(test::bytes_in(regions_of(heap, {}), Region::State::used), 0u);
+  test::expect_all_freed(pool.regions());
 }
 // One thread alone: a request is refused only if there is no memory. Allocates blocks of `bytes`, a
 // divisor of the arena size, until the pool is exhausted, through the context in a pool for
 // persistent warps. Then allocates all of the pool as one block.
 void gets_everything(std::size_t pool_bytes, std::size_t bytes, const AllocatorOptions& options) {
-  const simt::Memory memory({}, pool_bytes);
-  const Pool pool{memory.data(), pool_bytes};
   const simt::Cpu device({.threads = 1});
-  const Heapwood heap = Heapwood::create(pool, options, device);
-  const std::vector<Region> regions = regions_of(heap, {});
+  const test::OwnPool<Heapwood> pool(pool_bytes, options);
+  const Heapwood& heap = pool.heap;
+  const std::vector<Region> regions = pool.regions();
   const std::size_t largest = test::largest_free(regions);
   const std::size_t most = test::bytes_in(regions, Region::State::free) / bytes;
   test::launch_with_context(device, 1, heap, [&](auto& warp, auto& own) {
@@ -323,7 +317,7 @@ void gets_everything(std::size_t pool_bytes, std::size_t bytes, const AllocatorO
     EXPECT_NE(all, nullptr) << pool_bytes;
     heap.deallocate(warp, all);
   });
-  EXPECT_EQ(test::bytes_in(regions_of(heap, {}), Region::State::used), 0u);
+  test::expect_all_freed(pool.regions());
 }
 TEST(Arena, OneThreadGetsEveryGranuleAndThenOneLargeBlock) {
   for (const std::size_t pool_bytes : {4096u, 65536u, 100'000u, 1u << 20}) {
@@ -334,24 +328,20 @@ TEST(Arena, OneThreadGetsEveryGranuleAndThenOneLargeBlock) {
 // A search for space must not take the contents of blocks for the marks of pages: a pool for
 // persistent warps has no pages.
 TEST(Arena, ASearchForALargeBlockLeavesOpenArenasAlone) {
-  const simt::Memory memory({}, 1 << 20);
-  const Pool pool{memory.data(), 1 << 20};
-  const simt::Cpu device({.threads = 1});
-  const Heapwood heap = Heapwood::create(pool, persistent, device);
-  test::launch_with_context(device, 1, heap, [&](auto& warp, auto& own) {
+  const test::OwnPool<Heapwood> pool(1 << 20, persistent);
+  const Heapwood& heap = pool.heap;
+  test::launch_with_context(simt::Cpu({.threads = 1}), 1, heap, [&](auto& warp, auto& own) {
     std::vector<std::byte*> blocks;
     while (void* block = own.allocate(warp, 4)) blocks.push_back(static_cast<std::byte*>(block));
     for (std::byte* block : blocks) std::fill_n(block, 4 * granule, std::byte{0xff});
-    EXPECT_EQ(heap.allocate(warp, pool.bytes / 2), nullptr);
+    EXPECT_EQ(heap.allocate(warp, 1 << 19), nullptr);
     for (std::byte* block : blocks)
       ASSERT_EQ(std::count(block, block + 4 * granule, std::byte{0xff}), 4 * granule);
   });
 }
 // The counts of the reserve begin as taken; requests that need the reserve get it.
 TEST(Arena, OneThreadGetsTheReserve) {
-  constexpr std::size_t pool_bytes = std::size_t{400} << 20;
-  gets_everything(pool_bytes, 32 << 10,
-                  {.has_persistent_warps = true, .spare_bytes_for_warps = pool_bytes / 2});
+  gets_everything(many_arenas, 32 << 10, with_spare(many_arenas / 2));
 }
 TEST(Arena, AReserveIsHalfOfWhatIsSpareAtMost) {
   for (const std::size_t mebibytes : {400, 4000, 64 << 10}) {
@@ -477,13 +467,11 @@ TEST(Arena, FewerWarpsArePreferredWhereArenasAreScarce) {
 // arenas, so a freed block is found after as many refusals as there are parts.
 TEST(Arena, AFullPoolFindsABlockThatIsFreed) {
   constexpr std::size_t pool_bytes = 7 << 19;  // 3.5 MiB: arenas of 1 KiB, over 100 superblocks
-  const simt::Memory memory({}, pool_bytes);
-  const Pool pool{memory.data(), pool_bytes};
-  const simt::Cpu device({.threads = 1});
-  const Heapwood heap = Heapwood::create(pool, {}, device);
+  const test::OwnPool<Heapwood> pool(pool_bytes);
+  const Heapwood& heap = pool.heap;
   std::vector<void*> blocks;
   std::size_t refused = 0;  // refused requests since a block was freed
-  test::launch(device, 1, [&](auto& warp) {
+  test::launch_alone([&](auto& warp) {
     while (void* block = heap.allocate(warp, 256)) blocks.push_back(block);
     heap.deallocate(warp, blocks[blocks.size() / 2]);
     while (refused < blocks.size() && heap.allocate(warp, 256) == nullptr) ++refused;

@@ -172,12 +172,6 @@ class Pages {
     buddy.walk(HostView({}), memory_.data(), [&](const Region& region) { list.push_back(region); });
     return list;
   }
-  std::size_t largest_free() const {
-    std::size_t most = 0;
-    for (const Region& region : regions())
-      most = std::max(most, region.state == Region::State::free ? region.bytes : 0);
-    return most;
-  }
 
  private:
   simt::Memory memory_;
@@ -201,7 +195,7 @@ TEST(BuddyAlone, RefusesWithoutWaiting) {
   for (std::size_t bytes = 2 << 20; bytes >= page_bytes; bytes /= 2) {
     while (void* block = pages.buddy.allocate(caller, bytes)) blocks.push_back(block);
   }
-  EXPECT_EQ(pages.largest_free(), 0u);
+  EXPECT_EQ(test::largest_free(pages.regions()), 0u);
   EXPECT_EQ(pauses, 0u);
   for (void* block : blocks) pages.buddy.deallocate(block);
 }
@@ -246,10 +240,7 @@ TEST(BuddyAlone, GivesBackWhatIsBehindTheRequest) {
        {1u, 3u, 63u, 64u, 65u, 100u, 127u, 129u, 4095u, 4096u, 4097u, 8191u, 70'000u}) {
     void* block = pages.buddy.allocate(caller, n * page_bytes);
     ASSERT_NE(block, nullptr) << n;
-    std::size_t used = 0;
-    for (const Region& region : pages.regions())
-      used += region.state == Region::State::used ? region.bytes : 0;
-    EXPECT_EQ(used, n * page_bytes);
+    EXPECT_EQ(test::bytes_in(pages.regions(), Region::State::used), n * page_bytes);
     pages.buddy.deallocate(block);
     EXPECT_TRUE(same(pages.regions(), before)) << n;
   }

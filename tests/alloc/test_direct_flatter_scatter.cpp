@@ -14,11 +14,7 @@ namespace {
 
 using namespace test;
 
-ExerciseResult run(const ExerciseJob& j) {
-  const ExerciseResult result = test::exercise<FlatterScatter, simt::Cpu>(j);
-  EXPECT_EQ(result.mismatches, 0u);
-  return result;
-}
+ExerciseResult run(const ExerciseJob& j) { return test::exercise<FlatterScatter, simt::Cpu>(j); }
 
 // One thread fills a page before it walks on. Its freed chunks are found again, in words that were
 // marked as full.

@@ -16,7 +16,9 @@
 #include "alloc/allocators/scatter.hpp"
 #include "alloc/allocators/xmalloc.hpp"
 #include "simt/cpu.hpp"
+#include "tests/alloc/conformance.hpp"
 #include "tests/alloc/exercise_erased.hpp"
+#include "tests/alloc/launch.hpp"
 #include "tests/simt/turned_clock.hpp"
 #include "workloads/stress_run.hpp"
 
@@ -44,15 +46,14 @@ TYPED_TEST(Builtin, LargeBlocksLieOutsideThePool) {
   using A = typename TypeParam::WithBuiltin;
   static_assert(!A::traits.in_pool && TypeParam::traits.in_pool);
   for (const std::size_t bytes : {8192u, 8192u + 16u * 7u, 30'000u}) {
-    simt::Memory memory(this->id, bytes);
-    const Pool pool{memory.data(), bytes};
-    A a = A::create(pool, {}, this->device);
-    const ReleaseAtEnd<A, simt::Cpu> release(pool, this->device);
+    test::OwnPool<A> own(bytes, {}, this->device);
+    A& a = own.heap;
+    const ReleaseAtEnd<A, simt::Cpu> release(own.pool, this->device);
     const auto inside = [&](void* block) {
-      return block >= pool.base && block < pool.base + bytes;
+      return block >= own.pool.base && block < own.pool.base + bytes;
     };
     std::size_t offset = 0;
-    for (const Region& region : regions_of(a, this->id)) {
+    for (const Region& region : own.regions()) {
       EXPECT_EQ(region.offset, offset);
       offset += region.bytes;
     }
@@ -71,18 +72,16 @@ TYPED_TEST(Builtin, LargeBlocksLieOutsideThePool) {
     }
     EXPECT_EQ(a.allocate(this->thread, ~std::size_t{0}), nullptr);
     a.deallocate(this->thread, small);
-    for (const Region& region : regions_of(a, this->id))
-      EXPECT_NE(region.state, Region::State::used);
+    EXPECT_EQ(test::bytes_in(own.regions(), Region::State::used), 0u);
   }
 }
 
 // The remaining blocks are freed by release(); AddressSanitizer reports them otherwise.
 TYPED_TEST(Builtin, TheHeapIsBoundedAndReleased) {
   using A = typename TypeParam::WithBuiltin;
-  simt::Memory memory(this->id, 64 << 10);
-  const Pool pool{memory.data(), 64 << 10};
-  A a = A::create(pool, {}, this->device);
-  const ReleaseAtEnd<A, simt::Cpu> release(pool, this->device);
+  test::OwnPool<A> own(64 << 10, {}, this->device);
+  A& a = own.heap;
+  const ReleaseAtEnd<A, simt::Cpu> release(own.pool, this->device);
   std::vector<void*> blocks;
   while (void* block = a.allocate(this->thread, large)) blocks.push_back(block);
   EXPECT_GE(blocks.size(), 6u);

@@ -156,15 +156,11 @@ struct ChurnRun {
 
 template <class A>
 ChurnRun churn(int threads, unsigned rounds, std::size_t capacity) {
-  const simt::DeviceId id{.threads = threads};
-  const simt::Cpu device(id);
-  const std::size_t bytes = std::size_t{8} << 20;
-  const simt::Memory memory(id, bytes);
-  const Pool pool{memory.data(), bytes};
-  const RecordedMemory recorded(id, capacity);
-  const A base = A::create(pool, AllocatorOptions{}, device);
-  churn(device, Recorded<A>::create(base, pool, recorded), rounds);
-  return {recorded.events(), recorded.total(), regions_of(base, id)};
+  const simt::Cpu device({.threads = threads});
+  const test::OwnPool<A> own(std::size_t{8} << 20, {}, device);
+  const RecordedMemory recorded({}, capacity);
+  churn(device, Recorded<A>::create(own.heap, own.pool, recorded), rounds);
+  return {recorded.events(), recorded.total(), own.regions()};
 }
 
 template <class A>
@@ -218,8 +214,8 @@ TEST(Recorded, BlocksOfAtomicMallocCoverItsUsedRegion) {
     EXPECT_EQ(block.died, workloads::never);
     sum += padded(block.bytes);
   }
-  for (const alloc::Region& region : run.regions)
-    used += region.state == alloc::Region::State::used ? region.bytes : 0;
+  for (const Region& region : run.regions)
+    used += region.state == Region::State::used ? region.bytes : 0;
   EXPECT_EQ(sum, used);
 }
 

@@ -13,13 +13,10 @@ namespace {
 
 // Pairs of several arenas, and of several superblocks, one or both of which are blocks.
 TEST(Runs, PairsWithAnEmptySideAreFreed) {
-  constexpr std::size_t pool_bytes = std::size_t{26} << 20;
-  const simt::Memory memory({}, pool_bytes);
   const simt::Lockstep<8> device(1);
-  const Heapwood heap =
-      Heapwood::create({memory.data(), pool_bytes}, {.has_persistent_warps = true}, device);
+  const test::OwnPool<Heapwood> pool(std::size_t{26} << 20, {.has_persistent_warps = true}, device);
   std::uint32_t refused = 0;
-  test::launch_with_context(device, 1, heap, [&](auto& warp, auto& own) {
+  test::launch_with_context(device, 1, pool.heap, [&](auto& warp, auto& own) {
     constexpr std::uint32_t granules = 8192 / granule;  // granules per arena
     for (const std::uint32_t arenas : {2u, 5u, 33u, 40u}) {
       const std::uint32_t n = arenas * granules;
@@ -34,32 +31,21 @@ TEST(Runs, PairsWithAnEmptySideAreFreed) {
     }
   });
   EXPECT_EQ(refused, 0u);
-  EXPECT_EQ(test::bytes_in(regions_of(heap, {}), Region::State::used), 0u);
+  test::expect_all_freed(pool.regions());
 }
 
 // A pool filled with blocks of an arena each, for tests that use a range of them again. One thread
 // fills and empties it: simulated warps would take seconds.
-class FilledPool {
-  static constexpr std::size_t pool_bytes = std::size_t{26} << 20;
-  const simt::Cpu device_{{.threads = 1}};
-  simt::Memory memory_;
-  std::vector<void*> blocks_;
-
- public:
+struct FilledPool : test::OwnPool<Heapwood> {
   static constexpr std::uint32_t arena_bytes = 8192, arena_granules = arena_bytes / granule;
-  Heapwood heap;
   std::byte* first;  // start of the range, which has no two adjacent free superblocks
 
-  FilledPool()
-      : memory_({}, pool_bytes),
-        heap(Heapwood::create({memory_.data(), pool_bytes}, {.has_persistent_warps = true},
-                              device_)) {
-    first = static_cast<std::byte*>(memory_.data()) + regions_of(heap, {}).front().bytes +
-            std::size_t{640} * arena_bytes;
-    test::launch_with_context(device_, 1, heap, [this](auto& warp, auto& own) {
+  FilledPool() : OwnPool(std::size_t{26} << 20, {.has_persistent_warps = true}) {
+    first = pool.base + regions().front().bytes + std::size_t{640} * arena_bytes;
+    test::launch_with_context(simt::Cpu({.threads = 1}), 1, heap, [this](auto& warp, auto& own) {
       while (void* block = own.allocate(warp, arena_granules)) blocks_.push_back(block);
     });
-    EXPECT_GT(blocks_.size(), pool_bytes / arena_bytes - 100);
+    EXPECT_GT(blocks_.size(), pool.bytes / arena_bytes - 100);
   }
   // Frees all blocks but the n that start at `first`, and `block`.
   void free_all_but_range(std::uint32_t n, void* block = nullptr) {
@@ -73,9 +59,10 @@ class FilledPool {
     });
     EXPECT_EQ(used_bytes(), 0u);
   }
-  std::size_t used_bytes() const {
-    return test::bytes_in(regions_of(heap, {}), Region::State::used);
-  }
+  std::size_t used_bytes() const { return test::bytes_in(regions(), Region::State::used); }
+
+ private:
+  std::vector<void*> blocks_;
 };
 
 // Frees all but one of `gaps` blocks and requests as many arenas as one block; then frees the last

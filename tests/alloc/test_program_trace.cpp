@@ -21,14 +21,11 @@ using namespace trace_file;
 // earlier kernel. The size of a block names it.
 ProgramTrace recorded_ring(std::size_t capacity) {
   constexpr std::uint32_t warps = 3, turns = 50;
-  const simt::DeviceId id{.threads = warps};
-  const simt::Cpu device(id);
-  const simt::Memory memory(id, 1 << 20);
-  const Pool pool{memory.data(), memory.bytes()};
-  RecordedMemory recorded(id, capacity);
+  const simt::Cpu device({.threads = warps});
+  const test::OwnPool<Heapwood> own(1 << 20, {}, device);
+  RecordedMemory recorded({}, capacity);
   void* kept[warps][turns] = {};
-  const auto allocator =
-      Recorded<Heapwood>::create(Heapwood::create(pool, {}, device), pool, recorded);
+  const auto allocator = Recorded<Heapwood>::create(own.heap, own.pool, recorded);
   for (std::uint32_t kernel = 0; kernel < 2; ++kernel) {
     test::launch(device, warps, [&](auto& warp) {
       Recorded<Heapwood> a = allocator;
@@ -86,13 +83,9 @@ TEST(ProgramTrace, CountsWhatWasDropped) {
 }
 
 TEST(ProgramTrace, CountsRefusals) {
-  const simt::DeviceId id{.threads = 1};
-  const simt::Cpu device(id);
-  const simt::Memory memory(id, 1 << 16);
-  const Pool pool{memory.data(), memory.bytes()};
-  const RecordedMemory recorded(id, 1 << 16);
-  Heapwood base = Heapwood::create(pool, {}, device);
-  Recorded<Heapwood> a = Recorded<Heapwood>::create(base, pool, recorded);
+  const test::OwnPool<Heapwood> own(1 << 16);
+  const RecordedMemory recorded({}, 1 << 16);
+  auto a = Recorded<Heapwood>::create(own.heap, own.pool, recorded);
   simt::Control control;
   simt::SerialWarp warp(0, 1, &control);
   EXPECT_EQ(a.allocate(warp, 1 << 20), nullptr);

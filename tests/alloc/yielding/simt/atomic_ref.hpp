@@ -38,42 +38,31 @@ inline void maybe_yield() {
 
 template <class T>
 class atomic_ref {
+  using Order = cuda::memory_order;
+  using Ref = cuda::atomic_ref<T, cuda::thread_scope_device>;
+
  public:
   explicit atomic_ref(T& word) : ref_(word) {}
-  T load(cuda::memory_order order) const { return maybe_yield(), ref_.load(order); }
-  void store(T value, cuda::memory_order order) const { maybe_yield(), ref_.store(value, order); }
-  T exchange(T value, cuda::memory_order order) const {
-    return maybe_yield(), ref_.exchange(value, order);
+  T load(Order order) const { return yielded().load(order); }
+  void store(T value, Order order) const { yielded().store(value, order); }
+  T exchange(T value, Order order) const { return yielded().exchange(value, order); }
+  bool compare_exchange_strong(T& expected, T value, Order done, Order failed) const {
+    return yielded().compare_exchange_strong(expected, value, done, failed);
   }
-  bool compare_exchange_strong(T& expected, T value, cuda::memory_order done,
-                               cuda::memory_order failed) const {
-    return maybe_yield(), ref_.compare_exchange_strong(expected, value, done, failed);
+  bool compare_exchange_weak(T& expected, T value, Order done, Order failed) const {
+    return yielded().compare_exchange_weak(expected, value, done, failed);
   }
-  bool compare_exchange_weak(T& expected, T value, cuda::memory_order done,
-                             cuda::memory_order failed) const {
-    return maybe_yield(), ref_.compare_exchange_weak(expected, value, done, failed);
-  }
-  T fetch_add(T value, cuda::memory_order order) const {
-    return maybe_yield(), ref_.fetch_add(value, order);
-  }
-  T fetch_sub(T value, cuda::memory_order order) const {
-    return maybe_yield(), ref_.fetch_sub(value, order);
-  }
-  T fetch_or(T value, cuda::memory_order order) const {
-    return maybe_yield(), ref_.fetch_or(value, order);
-  }
-  T fetch_and(T value, cuda::memory_order order) const {
-    return maybe_yield(), ref_.fetch_and(value, order);
-  }
-  T fetch_max(T value, cuda::memory_order order) const {
-    return maybe_yield(), ref_.fetch_max(value, order);
-  }
-  T fetch_min(T value, cuda::memory_order order) const {
-    return maybe_yield(), ref_.fetch_min(value, order);
-  }
+  T fetch_add(T value, Order order) const { return yielded().fetch_add(value, order); }
+  T fetch_sub(T value, Order order) const { return yielded().fetch_sub(value, order); }
+  T fetch_or(T value, Order order) const { return yielded().fetch_or(value, order); }
+  T fetch_and(T value, Order order) const { return yielded().fetch_and(value, order); }
+  T fetch_max(T value, Order order) const { return yielded().fetch_max(value, order); }
+  T fetch_min(T value, Order order) const { return yielded().fetch_min(value, order); }
 
  private:
-  cuda::atomic_ref<T, cuda::thread_scope_device> ref_;
+  const Ref& yielded() const { return maybe_yield(), ref_; }
+
+  Ref ref_;
 };
 
 template <class T>
