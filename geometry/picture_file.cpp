@@ -179,4 +179,32 @@ bool decode_radiance(std::span<const std::byte> original, RadianceMap& map, std:
   return true;
 }
 
+std::optional<std::string> gunzip(std::string_view file) {
+  constexpr std::size_t header_bytes = 10, trailer_bytes = 8, max_expansion = 1040;
+  if (file.size() < header_bytes + trailer_bytes || !file.starts_with(gzip_magic)) return {};
+  // Skip the header, whose flags say which fields follow.
+  const auto byte = [&](std::size_t at) {
+    return std::size_t{static_cast<unsigned char>(file[at])};
+  };
+  constexpr unsigned has_checksum = 2, has_extra = 4, has_name = 8, has_comment = 16;
+  const std::size_t flags = byte(3), end = file.size() - trailer_bytes;
+  std::size_t at = header_bytes;
+  if ((flags & has_extra) != 0) at += 2 + byte(at) + (byte(at + 1) << 8);
+  for (const unsigned text : {has_name, has_comment}) {
+    if ((flags & text) != 0) at = std::min(file.find('\0', at), end) + 1;
+  }
+  if ((flags & has_checksum) != 0) at += 2;
+  // The last 4 bytes are the size of the contents.
+  std::size_t size = 0;
+  for (unsigned i = 4; i-- > 0;) size = size << 8 | byte(end + 4 + i);
+  if (at >= end || std::max(size, file.size()) > std::numeric_limits<int>::max() ||
+      size / max_expansion > file.size())
+    return {};
+  std::string contents(size, '\0');
+  const int got = stbi_zlib_decode_noheader_buffer(contents.data(), static_cast<int>(size),
+                                                   file.data() + at, static_cast<int>(end - at));
+  if (got < 0 || static_cast<std::size_t>(got) != size) return {};
+  return contents;
+}
+
 }  // namespace heapwood

@@ -5,8 +5,10 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "geometry/appearance.hpp"
@@ -32,5 +34,10 @@ bool decode_radiance(std::span<const std::byte> file, RadianceMap& map, std::str
 // empty if there is none, and for other formats. Needed because stb_image accepts truncated files,
 // and some of its versions never return from a truncated Radiance file.
 std::string find_damage(std::span<const std::byte> file, std::size_t width, std::size_t height);
+
+inline constexpr std::string_view gzip_magic = "\x1f\x8b";
+// The contents of a gzip file with one member, up to 2 GiB; nullopt if it is damaged. The checksum
+// is not compared.
+std::optional<std::string> gunzip(std::string_view file);
 
 }  // namespace heapwood

@@ -9,6 +9,7 @@
 
 #include "bench/program/command_files.hpp"
 #include "bench/program/process.hpp"
+#include "geometry/picture_file.hpp"
 #include "scenes/file.hpp"
 
 namespace heapwood::bench {
@@ -257,9 +258,11 @@ std::string sorted_text(const Json& json) { return sorted(json).dump(); }
 std::string json_text(const Json& json) { return json.dump(2) + "\n"; }
 
 std::optional<Json> read_json(const std::string& path, Exit exit) {
-  const std::optional<std::string> text = read_text(path, exit);
+  std::optional<std::string> text = read_text(path, exit);
   if (!text) return std::nullopt;
   try {
+    if (text->starts_with(gzip_magic)) text = gunzip(*text);
+    if (!text) throw std::runtime_error("a damaged gzip file");
     return Json::parse(*text);
   } catch (const std::runtime_error& error) {
     throw Error(exit, path + ": " + error.what() + "; repair it or choose another file");

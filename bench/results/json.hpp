@@ -206,8 +206,8 @@ std::string sorted_text(const Json& json);
 // The text of a results file.
 std::string json_text(const Json& json);
 
-// Reads a file; nullopt if there is none. If it is not JSON, throws an Error with this exit code
-// that names file and line.
+// Reads a file, also one compressed by gzip; nullopt if there is none. If it is not JSON, throws an
+// Error with this exit code that names file and line.
 std::optional<Json> read_json(const std::string& path, Exit exit = Exit::failed);
 
 bool is_list_of_objects(const Json* list);  // false for nullptr

@@ -10,6 +10,8 @@
 #include "bench/results/format.hpp"
 #include "bench/results/json.hpp"
 #include "bench/results/json_report.hpp"
+#include "tests/errors.hpp"
+#include "tests/folder.hpp"
 #include "tests/simt/fake_nvml.hpp"
 
 namespace heapwood::bench {
@@ -54,6 +56,20 @@ TEST(Json, TextSurvives) {
   EXPECT_THROW(Json::parse(std::string(101, '[') + std::string(101, ']')), std::runtime_error);
   for (const char* wrong : {"", "{", "[1,]", "{\"a\" 1}", "nul", "1e999"})
     EXPECT_THROW(Json::parse(wrong), std::runtime_error) << wrong;
+}
+
+TEST(Json, FilesCompressedByGzipAreRead) {
+  const tests::Folder folder;
+  // A header with a name, one stored block, an unused checksum, the size.
+  const std::string text = R"({"a":[1,2]})", size{static_cast<char>(text.size()), '\0'};
+  std::string file = std::string("\x1f\x8b\x08\x08\0\0\0\0\0\3a.json\0\1", 18) + size +
+                     static_cast<char>(~size[0]) + '\xff' + text + "sums" + size + '\0' + '\0';
+  EXPECT_EQ(read_json(folder.write("a.json.gz", file)), Json::parse(text));
+  file[file.size() - 4] ^= 1;
+  for (const std::string& bad : {file, file.substr(0, 30), file.substr(0, 5)}) {
+    tests::expect_error(Exit::scene, {"a.json.gz", "gzip"},
+                        [&] { read_json(folder.write("a.json.gz", bad), Exit::scene); });
+  }
 }
 
 TEST(ClearlyFastest, NeedsQuartilesThatDoNotOverlap) {
