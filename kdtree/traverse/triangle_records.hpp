@@ -123,7 +123,7 @@ HEAPWOOD_INLINE double plane_error(double reach) { return 0x1.8p-23 * reach; }
 
 // Rays start at most this many times the scene's largest coordinate from 0; others are moved first
 // (moved_to_box()).
-inline constexpr float max_origin = 32;
+inline constexpr float max_origin = 8;
 
 // The largest absolute coordinate in a box: `reach` below.
 HEAPWOOD_INLINE float reach_of(const Box& box) {
