@@ -215,4 +215,33 @@ inline void expect_all_freed(const Subject& subject, Workspace& workspace, const
   }
 }
 
+// A subject that builds the tree of a soup: what is expected, and a workspace with an ample pool.
+struct Bench {
+  Bench(const Subject& on, const Soup& soup, RefKind kind = RefKind::clipped,
+        const WorkspaceLimits& limits = {})
+      : Bench(on, soup, kind, expected(soup.view(), kind), limits) {}
+  Bench(const Subject& on, const Soup& soup, RefKind kind, const Expected& expects,
+        const WorkspaceLimits& limits = {})
+      : subject(on),
+        want(expects),
+        mesh(on.device, soup.view()),
+        workspace(mesh, kind, ample_pool(on, want), limits) {}
+
+  // Builds, and expects the complete tree.
+  Built build(const BuildOptions& options = {}) {
+    Built built = test::build(subject, workspace, options);
+    EXPECT_FALSE(built.run.incomplete);
+    EXPECT_EQ(built.stats.hash, want.built.stats.hash);
+    return built;
+  }
+  void expect_all_freed(const BuildOptions& options = {}) {
+    test::expect_all_freed(subject, workspace, want, options);
+  }
+
+  const Subject& subject;
+  const Expected want;
+  DeviceMesh mesh;
+  Workspace workspace;
+};
+
 }  // namespace heapwood::kdtree::test

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cmath>
+#include <utility>
 
 #include "tests/kdtree/soup.hpp"
 
@@ -14,8 +15,6 @@ struct Family {
   const char* name;
   Soup (*make)(std::uint32_t n);
 };
-
-namespace families {
 
 inline Vec3 on_circle(std::uint32_t i, std::uint32_t n, float radius = 1, float z = 0) {
   const double angle = 6.283185307179586 * i / n;
@@ -27,10 +26,6 @@ inline Vec3 unit_vector(Random& random) {
     const Vec3 v = random.point(-1, 1);
     if (dot(v, v) > 0.01f && dot(v, v) < 1) return normalize(v);
   }
-}
-// A thin triangle from a to b.
-inline void add_sliver(Soup& soup, Vec3 a, Vec3 b, Random& random, float width = 1e-3f) {
-  soup.add(a, b, b + random.point(-width, width));
 }
 inline Vec3 tilted(Vec3 p) {  // rotated by fixed angles about two axes
   const Vec3 q{0.8f * p.x - 0.6f * p.y, 0.6f * p.x + 0.8f * p.y, p.z};
@@ -46,12 +41,6 @@ inline Soup around_apex(std::uint32_t n, Vec3 apex) {
   for (std::uint32_t i = 0; i < n; ++i) soup.add(apex, on_circle(i, n), on_circle((i + 1) % n, n));
   return soup;
 }
-inline Soup fan(std::uint32_t n) { return around_apex(n, {0, 0, 0}); }
-inline Soup fan_off_centre(std::uint32_t n) { return around_apex(n, {0.7f, -0.2f, 0}); }
-inline Soup fan_tilted(std::uint32_t n) { return tilted(fan(n)); }
-inline Soup cone(std::uint32_t n) { return around_apex(n, {0, 0, 2}); }
-inline Soup cone_tilted(std::uint32_t n) { return tilted(cone(n)); }
-inline Soup cone_needle(std::uint32_t n) { return around_apex(n, {0, 0, 100}); }
 inline Soup cylinder(std::uint32_t n) {
   const std::uint32_t m = n / 4;
   Soup soup;
@@ -65,7 +54,6 @@ inline Soup cylinder(std::uint32_t n) {
   }
   return soup;
 }
-inline Soup cylinder_tilted(std::uint32_t n) { return tilted(cylinder(n)); }
 inline Soup cylinder_long(std::uint32_t n) {
   Soup soup = cylinder(n);
   for (Vec3& v : soup.vertices) v.z *= 100;
@@ -76,7 +64,6 @@ inline Soup book(std::uint32_t n) {  // pages around an edge
   for (std::uint32_t i = 0; i < n; ++i) soup.add({0, 0, 0}, {0, 0, 1}, on_circle(i, n, 1, 0.5f));
   return soup;
 }
-inline Soup book_tilted(std::uint32_t n) { return tilted(book(n)); }
 inline Soup sphere_poles(std::uint32_t n) {  // two bands of long triangles that meet at the poles
   Soup soup;
   for (std::uint32_t i = 0; i < n / 2; ++i) {
@@ -85,54 +72,38 @@ inline Soup sphere_poles(std::uint32_t n) {  // two bands of long triangles that
   }
   return soup;
 }
-inline Soup small_triangles(std::uint32_t n) { return random_soup(n, 11, 0.02f); }
-inline Soup large_triangles(std::uint32_t n) { return random_soup(n, 12, 0.5f); }
-inline Soup slivers_across(
-    std::uint32_t n) {  // from a face of the unit cube to the one on the other side
-  Soup soup;
-  Random random(13);
-  for (std::uint32_t i = 0; i < n; ++i) {
+inline Soup slivers_across(std::uint32_t n) {  // from a face of the unit cube to the opposite one
+  return slivers_between(n, 13, [](std::uint32_t i, Random& random) {
     Vec3 a = random.point(0, 1), b = random.point(0, 1);
     a[i % 3] = 0;
     b[i % 3] = 1;
-    add_sliver(soup, a, b, random);
-  }
-  return soup;
+    return std::pair(a, b);
+  });
 }
 inline Soup slivers_along_diagonal(std::uint32_t n) {
-  Soup soup;
-  Random random(14);
-  for (std::uint32_t i = 0; i < n; ++i)
-    add_sliver(soup, random.point(0, 0.05f), random.point(0.95f, 1), random);
-  return soup;
+  return slivers_between(n, 14, [](std::uint32_t, Random& random) {
+    const Vec3 a = random.point(0, 0.05f);
+    return std::pair(a, random.point(0.95f, 1));
+  });
 }
 inline Soup slivers_through_centre(std::uint32_t n) {
-  Soup soup;
-  Random random(15);
-  for (std::uint32_t i = 0; i < n; ++i) {
+  const auto ends = [](std::uint32_t, Random& random) {
     const Vec3 end = unit_vector(random);
-    add_sliver(soup, end, -end, random, 0.01f);
-  }
-  return soup;
+    return std::pair(end, -end);
+  };
+  return slivers_between(n, 15, ends, 0.01f);
 }
 inline Soup hair(std::uint32_t n) {
-  Soup soup;
-  Random random(16);
-  for (std::uint32_t i = 0; i < n; ++i) {
+  return slivers_between(n, 16, [](std::uint32_t, Random& random) {
     const Vec3 root{random.uniform(), random.uniform(), 0};
-    add_sliver(soup, root, root + Vec3{random.uniform(-.2f, .2f), random.uniform(-.2f, .2f), 1},
-               random);
-  }
-  return soup;
+    return std::pair(root, root + Vec3{random.uniform(-.2f, .2f), random.uniform(-.2f, .2f), 1});
+  });
 }
 inline Soup cables(std::uint32_t n) {  // parallel cables along a diagonal
-  Soup soup;
-  Random random(17);
-  for (std::uint32_t i = 0; i < n; ++i) {
+  return slivers_between(n, 17, [](std::uint32_t, Random& random) {
     const Vec3 root{random.uniform(), random.uniform(), 0};
-    add_sliver(soup, root, root + Vec3{1, 0.7f, 1}, random);
-  }
-  return soup;
+    return std::pair(root, root + Vec3{1, 0.7f, 1});
+  });
 }
 inline Soup copies(std::uint32_t n) {
   Soup soup;
@@ -142,10 +113,7 @@ inline Soup copies(std::uint32_t n) {
 inline Soup copies_of_few(std::uint32_t n) {
   const Soup few = random_soup(16, 18, 0.6f);
   Soup soup;
-  for (std::uint32_t i = 0; i < n; ++i) {
-    const Corners t = corners(few.view(), i % 16);
-    soup.add(t.a, t.b, t.c);
-  }
+  while (soup.triangles.size() < n) soup.add(few);
   return soup;
 }
 // Triangles that shrink towards a corner by factors of two.
@@ -176,7 +144,6 @@ inline Soup stacked_sheets(std::uint32_t n) {  // flat sheets close to each othe
   }
   return soup;
 }
-inline Soup stacked_sheets_tilted(std::uint32_t n) { return tilted(stacked_sheets(n)); }
 inline Soup nested_shells(std::uint32_t n) {  // octahedra inside each other
   Soup soup;
   for (std::uint32_t i = 0; i < n / 8; ++i) {
@@ -189,13 +156,8 @@ inline Soup nested_shells(std::uint32_t n) {  // octahedra inside each other
   return soup;
 }
 inline Soup two_fans_far_apart(std::uint32_t n) {
-  Soup soup = fan(n / 2);
-  const Soup other = cone_tilted(n / 2);
-  for (std::uint32_t i = 0; i < n / 2; ++i) {
-    const Corners t = corners(other.view(), i);
-    const Vec3 far{1e4f, 1e4f, 0};
-    soup.add(t.a + far, t.b + far, t.c + far);
-  }
+  Soup soup = around_apex(n / 2, {0, 0, 0});
+  soup.add(transformed(tilted(around_apex(n / 2, {0, 0, 2})), 1, {1e4f, 1e4f, 0}));
   return soup;
 }
 inline Soup all_scales(std::uint32_t n) {  // each triangle spans twelve decades
@@ -209,37 +171,53 @@ inline Soup all_scales(std::uint32_t n) {  // each triangle spans twelve decades
   return soup;
 }
 
-}  // namespace families
-
 inline constexpr Family nasty_families[] = {
-    {"fan", families::fan},
-    {"fan_off_centre", families::fan_off_centre},
-    {"fan_tilted", families::fan_tilted},
-    {"cone", families::cone},
-    {"cone_tilted", families::cone_tilted},
-    {"cone_needle", families::cone_needle},
-    {"cylinder", families::cylinder},
-    {"cylinder_tilted", families::cylinder_tilted},
-    {"cylinder_long", families::cylinder_long},
-    {"book", families::book},
-    {"book_tilted", families::book_tilted},
-    {"sphere_poles", families::sphere_poles},
-    {"small_triangles", families::small_triangles},
-    {"large_triangles", families::large_triangles},
-    {"slivers_across", families::slivers_across},
-    {"slivers_along_diagonal", families::slivers_along_diagonal},
-    {"slivers_through_centre", families::slivers_through_centre},
-    {"hair", families::hair},
-    {"cables", families::cables},
-    {"copies", families::copies},
-    {"copies_of_few", families::copies_of_few},
-    {"shrinking", families::shrinking},
-    {"crossing_sheets", families::crossing_sheets},
-    {"stacked_sheets", families::stacked_sheets},
-    {"stacked_sheets_tilted", families::stacked_sheets_tilted},
-    {"nested_shells", families::nested_shells},
-    {"two_fans_far_apart", families::two_fans_far_apart},
-    {"all_scales", families::all_scales},
+    {"fan",
+     [](std::uint32_t n) {
+       return around_apex(n, {0, 0, 0});
+     }},
+    {"fan_off_centre",
+     [](std::uint32_t n) {
+       return around_apex(n, {0.7f, -0.2f, 0});
+     }},
+    {"fan_tilted",
+     [](std::uint32_t n) {
+       return tilted(around_apex(n, {0, 0, 0}));
+     }},
+    {"cone",
+     [](std::uint32_t n) {
+       return around_apex(n, {0, 0, 2});
+     }},
+    {"cone_tilted",
+     [](std::uint32_t n) {
+       return tilted(around_apex(n, {0, 0, 2}));
+     }},
+    {"cone_needle",
+     [](std::uint32_t n) {
+       return around_apex(n, {0, 0, 100});
+     }},
+    {"cylinder", cylinder},
+    {"cylinder_tilted", [](std::uint32_t n) { return tilted(cylinder(n)); }},
+    {"cylinder_long", cylinder_long},
+    {"book", book},
+    {"book_tilted", [](std::uint32_t n) { return tilted(book(n)); }},
+    {"sphere_poles", sphere_poles},
+    {"small_triangles", [](std::uint32_t n) { return random_soup(n, 11, 0.02f); }},
+    {"large_triangles", [](std::uint32_t n) { return random_soup(n, 12, 0.5f); }},
+    {"slivers_across", slivers_across},
+    {"slivers_along_diagonal", slivers_along_diagonal},
+    {"slivers_through_centre", slivers_through_centre},
+    {"hair", hair},
+    {"cables", cables},
+    {"copies", copies},
+    {"copies_of_few", copies_of_few},
+    {"shrinking", shrinking},
+    {"crossing_sheets", crossing_sheets},
+    {"stacked_sheets", stacked_sheets},
+    {"stacked_sheets_tilted", [](std::uint32_t n) { return tilted(stacked_sheets(n)); }},
+    {"nested_shells", nested_shells},
+    {"two_fans_far_apart", two_fans_far_apart},
+    {"all_scales", all_scales},
 };
 
 }  // namespace heapwood::kdtree::test

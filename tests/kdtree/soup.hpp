@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "kdtree/tree.hpp"
@@ -92,16 +93,25 @@ inline Soup grid_soup(std::size_t n, std::uint64_t seed, std::uint32_t cells = 1
   return soup;
 }
 
-// Triangles across the unit cube, `width` wide. Trees need about n^1.5 refs.
-inline Soup slivers(std::size_t n, std::uint64_t seed, float width = 1e-3f) {
+// Triangles `width` wide; ends(i, random) draws the two corners at the ends of the i-th.
+template <class Ends>
+Soup slivers_between(std::uint32_t n, std::uint64_t seed, Ends ends, float width = 1e-3f) {
   Soup soup;
   Random random(seed);
-  for (std::size_t i = 0; i < n; ++i) {
-    const Vec3 a = random.point(0, 1);
-    const Vec3 b = random.point(0, 1);
+  for (std::uint32_t i = 0; i < n; ++i) {
+    const auto [a, b] = ends(i, random);
     soup.add(a, b, b + random.point(-width, width));
   }
   return soup;
+}
+
+// Triangles across the unit cube. Trees need about n^1.5 refs.
+inline Soup slivers(std::size_t n, std::uint64_t seed, float width = 1e-3f) {
+  const auto ends = [](std::uint32_t, Random& random) {
+    const Vec3 a = random.point(0, 1);
+    return std::pair(a, random.point(0, 1));
+  };
+  return slivers_between(static_cast<std::uint32_t>(n), seed, ends, width);
 }
 
 // A teapot in a stadium: half of the triangles are large and in the unit cube, half are tiny and in

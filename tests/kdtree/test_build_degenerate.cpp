@@ -23,13 +23,9 @@ TreeStats check(const Soup& soup) {
     for (const Node& node : want.built.tree.nodes)
       EXPECT_TRUE(node.leaf() || std::isfinite(node.split));
     for_usable(few_subjects(), [&](const Subject& subject) {
-      const DeviceMesh mesh(subject.device, soup.view());
-      Workspace workspace(mesh, kind, ample_pool(subject, want));
-      if (kind == RefKind::clipped) return expect_all_freed(subject, workspace, want);
-      const Built built = build(subject, workspace);
-      EXPECT_FALSE(built.run.incomplete);
-      EXPECT_EQ(built.stats.hash, want.built.stats.hash);
-      EXPECT_EQ(built.tree.bounds, want.built.tree.bounds);
+      Bench bench(subject, soup, kind, want);
+      if (kind == RefKind::clipped) return bench.expect_all_freed();
+      EXPECT_EQ(bench.build().tree.bounds, want.built.tree.bounds);
     });
     if (kind == RefKind::clipped) stats = want.built.stats;
   }

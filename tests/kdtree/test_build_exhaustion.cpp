@@ -68,28 +68,16 @@ INSTANTIATE_TEST_SUITE_P(Build, BuildExhaustion, ::testing::ValuesIn(subjects())
 class BuildSlowPaths : public BuildExhaustion {};
 
 TEST_P(BuildSlowPaths, OutputArraysGrow) {
-  const Subject& subject = GetParam();
-  const DeviceMesh mesh(subject.device, soup.view());
   for (const RefKind kind : all_ref_kinds) {
     if (sanitized && kind != RefKind::clipped) continue;  // arrays are handled alike for all kinds
     const Expected want = expected(soup.view(), kind);
     for (const auto& [nodes, output] :
          {std::pair<std::size_t, std::size_t>{2, 0}, {0, 1}, {100, 1000}, {4096, 4096}}) {
-      WorkspaceLimits limits;
-      limits.nodes = nodes;
-      limits.output = output;
-      Workspace workspace(mesh, kind, ample_pool(subject, want), limits);
-      const Built built = build(subject, workspace);
-      EXPECT_FALSE(built.run.incomplete);
-      EXPECT_EQ(built.stats.hash, want.built.stats.hash);
-      EXPECT_EQ(build(subject, workspace).stats.hash, want.built.stats.hash);
+      Bench bench(GetParam(), soup, kind, want, {.nodes = nodes, .output = output});
+      for (int turn = 0; turn < 2; ++turn) bench.build();
     }
     // In an instrumented build, the counts of the abandoned build are discarded.
-    WorkspaceLimits limits;
-    limits.nodes = 64;
-    limits.output = 64;
-    Workspace workspace(mesh, kind, ample_pool(subject, want), limits);
-    expect_all_freed(subject, workspace, want);
+    Bench(GetParam(), soup, kind, want, {.nodes = 64, .output = 64}).expect_all_freed();
   }
 }
 
@@ -97,7 +85,6 @@ TEST_P(BuildSlowPaths, OutputArraysGrow) {
 TEST_P(BuildSlowPaths, ATinyQueueChangesNoTree) {
   const Subject& subject = GetParam();
   const Soup large = random_soup(sanitized ? 2000 : 5000, 32, 0.01f);
-  const DeviceMesh mesh(subject.device, large.view());
   const unsigned warps = subject.on_gpu() ? 64 : 4;
   for (const RefKind kind : all_ref_kinds) {
     const Expected want = expected(large.view(), kind);
@@ -105,13 +92,10 @@ TEST_P(BuildSlowPaths, ATinyQueueChangesNoTree) {
          {std::pair<std::size_t, std::size_t>{4, 1}, {4, 0}, {0, 1}, {8, 2}}) {
       SCOPED_TRACE(std::to_string(ring) +
                    " entries a warp, shared nodes: " + std::to_string(shared));
-      WorkspaceLimits limits;
-      limits.ring = ring * warps;
-      limits.shared_nodes = shared;
-      Workspace workspace(mesh, kind, ample_pool(subject, want), limits);
-      expect_all_freed(subject, workspace, want, with_warps(warps));
+      Bench bench(subject, large, kind, want, {.ring = ring * warps, .shared_nodes = shared});
+      bench.expect_all_freed(with_warps(warps));
       if (kind == RefKind::ids) break;  // this kind is slow, and the settings add no other path
-      EXPECT_EQ(build(subject, workspace, with_warps(warps)).stats.hash, want.built.stats.hash);
+      bench.build(with_warps(warps));
     }
   }
 }
@@ -123,9 +107,6 @@ INSTANTIATE_TEST_SUITE_P(Build, BuildSlowPaths, ::testing::ValuesIn(few_subjects
 //
 // HEAPWOOD_REFUSED_REQUESTS=FIRST-LAST tests these requests of a larger mesh, on a GPU in several
 // processes (tests/gpu.sh).
-
-using namespace test;
-
 struct Requests {
   std::size_t triangles = 60;
   std::uint64_t first = 1, last = 1000;  // the last request may also be that of the complete build
@@ -149,11 +130,11 @@ TEST_P(BuildEveryRequest, RefusedInTurn) {
   const Subject& subject = GetParam();
   const Requests requests = chosen_requests();
   const Soup soup = random_soup(requests.triangles, 91, 0.02f);
-  const DeviceMesh mesh(subject.device, soup.view());
   for (const RefKind kind : all_ref_kinds) {
-    const Expected want = expected(soup.view(), kind);
+    Bench bench(subject, soup, kind);
+    const Expected& want = bench.want;
+    Workspace& workspace = bench.workspace;
     ASSERT_GE(want.allocations, std::min<std::uint64_t>(requests.last, requests.triangles));
-    Workspace workspace(mesh, kind, ample_pool(subject, want));
     const std::uint64_t last = std::min(requests.last, want.allocations);
     for (std::uint64_t k = requests.first; k <= last;
          k += sanitized || kind != RefKind::clipped ? 7 : 1) {

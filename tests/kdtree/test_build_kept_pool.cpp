@@ -23,16 +23,12 @@ TEST_P(BuildKeptPool, EveryBuildGivesTheSameTree) {
   const Subject& subject = GetParam();
   if (!subject.frees() || !subject.traits->keeps_live_memory)
     GTEST_SKIP() << "its pool cannot be kept";
-  const DeviceMesh mesh(subject.device, soup.view());
-  const Expected want = expected(soup.view(), RefKind::clipped);
-  Workspace workspace(mesh, RefKind::clipped, ample_pool(subject, want));
+  Bench bench(subject, soup);
   KeptAllocator kept;
   BuildOptions options;
   options.kept = &kept;
   for (int i = 0; i < 4; ++i) {
-    const Built built = build(subject, workspace, options);
-    EXPECT_FALSE(built.run.incomplete) << i;
-    EXPECT_EQ(built.stats.hash, want.built.stats.hash) << i;
+    bench.build(options);
     // The heap of device malloc is not in the pool, but on CPU threads it stands in it.
     if (!kept.handle.has_value()) continue;
     ASSERT_TRUE(kept.regions);
@@ -43,7 +39,7 @@ TEST_P(BuildKeptPool, EveryBuildGivesTheSameTree) {
       bytes = region.offset + region.bytes;
     }
     if (subject.traits->in_pool) {
-      EXPECT_EQ(bytes, workspace.pool().bytes);
+      EXPECT_EQ(bytes, bench.workspace.pool().bytes);
     }
   }
 }
@@ -52,18 +48,16 @@ TEST_P(BuildKeptPool, EveryBuildGivesTheSameTree) {
 TEST_P(BuildKeptPool, AFailedBuildIsNotContinued) {
   const Subject& subject = GetParam();
   if (!subject.frees()) GTEST_SKIP() << "its pool cannot be kept";
-  const DeviceMesh mesh(subject.device, soup.view());
-  const Expected want = expected(soup.view(), RefKind::clipped);
-  Workspace workspace(mesh, RefKind::clipped, ample_pool(subject, want), {.nodes = 64});
+  Bench bench(subject, soup, RefKind::clipped, {.nodes = 64});
   KeptAllocator kept;
   BuildOptions options;
   options.kept = &kept;
   options.seconds = 0;
-  EXPECT_THROW(subject.compiled->build(workspace, options), simt::Stopped);
+  EXPECT_THROW(subject.compiled->build(bench.workspace, options), simt::Stopped);
   EXPECT_FALSE(kept.handle.has_value());
   options.seconds = 60;
   // Restarts with more nodes begin with an empty pool, too.
-  EXPECT_EQ(build(subject, workspace, options).stats.hash, want.built.stats.hash);
+  bench.build(options);
 }
 
 INSTANTIATE_TEST_SUITE_P(, BuildKeptPool, testing::ValuesIn(subjects()), name_of);
@@ -71,20 +65,16 @@ INSTANTIATE_TEST_SUITE_P(, BuildKeptPool, testing::ValuesIn(subjects()), name_of
 class BuildKeptWorkspace : public BuildKeptPool {};
 
 TEST_P(BuildKeptWorkspace, TheMeshMayChange) {
-  const Subject& subject = GetParam();
   const Soup few = random_soup(sanitized ? 150 : 500, 9, 0.1f);
-  DeviceMesh mesh(subject.device, soup.view());
-  const Expected all = expected(soup.view(), RefKind::clipped),
-                 some = expected(few.view(), RefKind::clipped);
-  Workspace workspace(mesh, RefKind::clipped, ample_pool(subject, all));
-  EXPECT_EQ(build(subject, workspace).stats.hash, all.built.stats.hash);
-  mesh.vertices.set_size(few.view().vertices.size());
-  mesh.triangles.set_size(few.view().triangles.size());
-  mesh.vertices.upload(few.view().vertices);
-  mesh.triangles.upload(few.view().triangles);
-  const Built built = build(subject, workspace);
-  EXPECT_EQ(built.stats.hash, some.built.stats.hash);
-  const DeviceTree tree = workspace.device_tree();
+  Bench bench(GetParam(), soup);
+  bench.build();
+  bench.mesh.vertices.set_size(few.vertices.size());
+  bench.mesh.triangles.set_size(few.triangles.size());
+  bench.mesh.vertices.upload(few.vertices);
+  bench.mesh.triangles.upload(few.triangles);
+  const Built built = build(GetParam(), bench.workspace);
+  EXPECT_EQ(built.stats.hash, expected(few.view(), RefKind::clipped).built.stats.hash);
+  const DeviceTree tree = bench.workspace.device_tree();
   EXPECT_EQ(tree.bounds, built.tree.bounds);
   EXPECT_EQ(tree.ref_count, built.tree.refs.size());
 }

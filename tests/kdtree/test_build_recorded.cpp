@@ -14,14 +14,11 @@ class BuildRecorded : public PerAllocator {};
 TEST_P(BuildRecorded, IsTheSameBuildWithEveryEventOnce) {
   using Kind = alloc::RecordedEvent::Kind;
   const Subject& subject = GetParam();
-  const Soup soup = random_soup(sanitized ? 700 : 3000, 11);
-  const Expected expected = test::expected(soup.view(), RefKind::clipped);
-  const DeviceMesh mesh(subject.device, soup.view());
-  Workspace workspace(mesh, RefKind::clipped, ample_pool(subject, expected));
+  Bench bench(subject, random_soup(sanitized ? 700 : 3000, 11));
   const RecordedRun recorded =
-      subject.compiled->build_recorded(workspace, {}, std::size_t{1} << 20);
-  const Built built = finish(workspace, recorded.instrumented.run);
-  EXPECT_EQ(built.stats.hash, expected.built.stats.hash);
+      subject.compiled->build_recorded(bench.workspace, {}, std::size_t{1} << 20);
+  const Built built = finish(bench.workspace, recorded.instrumented.run);
+  EXPECT_EQ(built.stats.hash, bench.want.built.stats.hash);
   EXPECT_FALSE(recorded.truncated());
 
   std::uint64_t allocated = 0, freed = 0;
@@ -29,7 +26,7 @@ TEST_P(BuildRecorded, IsTheSameBuildWithEveryEventOnce) {
     allocated += event.kind() == Kind::allocate;
     freed += event.kind() == Kind::free;
   }
-  EXPECT_EQ(allocated, expected.allocations);
+  EXPECT_EQ(allocated, bench.want.allocations);
   EXPECT_EQ(allocated, recorded.instrumented.requests.allocations);
   EXPECT_EQ(freed, recorded.instrumented.requests.deallocations);
 
@@ -41,7 +38,7 @@ TEST_P(BuildRecorded, IsTheSameBuildWithEveryEventOnce) {
   EXPECT_EQ(history.overlaps, 0u);
   for (const workloads::Block& block : history.blocks) {
     EXPECT_NE(block.released, workloads::never);
-    EXPECT_LE(block.offset + block.bytes, workspace.pool().bytes);
+    EXPECT_LE(block.offset + block.bytes, bench.workspace.pool().bytes);
   }
 }
 
@@ -50,16 +47,13 @@ INSTANTIATE_TEST_SUITE_P(Allocators, BuildRecorded, ::testing::ValuesIn(subjects
 class BuildRecordedInPart : public PerAllocator {};
 
 TEST_P(BuildRecordedInPart, EndsWhereTheBufferEnds) {
-  const Subject& subject = GetParam();
-  const Soup soup = random_soup(200, 5);
-  const Expected expected = test::expected(soup.view(), RefKind::clipped);
-  const DeviceMesh mesh(subject.device, soup.view());
-  Workspace workspace(mesh, RefKind::clipped, ample_pool(subject, expected));
-  const RecordedRun recorded = subject.compiled->build_recorded(workspace, {}, 50);
+  Bench bench(GetParam(), random_soup(200, 5));
+  const RecordedRun recorded = GetParam().compiled->build_recorded(bench.workspace, {}, 50);
   EXPECT_TRUE(recorded.truncated());
   EXPECT_EQ(recorded.events.size(), 50u);
-  EXPECT_EQ(recorded.events_in_all, 2 * expected.allocations);
-  EXPECT_EQ(finish(workspace, recorded.instrumented.run).stats.hash, expected.built.stats.hash);
+  EXPECT_EQ(recorded.events_in_all, 2 * bench.want.allocations);
+  EXPECT_EQ(finish(bench.workspace, recorded.instrumented.run).stats.hash,
+            bench.want.built.stats.hash);
 }
 
 INSTANTIATE_TEST_SUITE_P(Allocators, BuildRecordedInPart, ::testing::ValuesIn(few_subjects()),

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <mutex>
+#include <numeric>
 
 #include "kdtree/split/choose.hpp"
 #include "tests/kdtree/soup.hpp"
@@ -190,27 +192,39 @@ void consider(const Scene& s, const SplitCost& cost, unsigned axis, float p, Spl
   cost.consider(best, axis, p, left_of(s, axis, p, flats_right), right_of(s, axis, p, flats_right),
                 flats_right);
 }
+// Considers the bounds of the box that are `wanted`.
 void consider_bounds(const Scene& s, const SplitCost& cost, unsigned axis, const Box& box,
-                     Split& best) {
-  consider(s, cost, axis, box.lo[axis], best);
-  consider(s, cost, axis, box.hi[axis], best);
-  if (box.lo[axis] == box.hi[axis]) consider(s, cost, axis, box.lo[axis], best, true);
+                     Split& best, auto wanted) {
+  for (const float p : {box.lo[axis], box.hi[axis]}) {
+    if (!wanted(p)) continue;
+    consider(s, cost, axis, p, best);
+    if (box.lo[axis] == box.hi[axis]) consider(s, cost, axis, p, best, true);
+  }
 }
 
-TEST(ChooseExact, IsTheCheapestOfAllBounds) {
-  for (std::size_t n = 1; n <= exact_limit; ++n) {
+// Calls check(scene, node, cost) for each scene of each number of refs that can be split.
+void for_scenes(const std::vector<std::size_t>& numbers, auto check) {
+  for (const std::size_t n : numbers) {
     for (const Scene& s : scenes(n)) {
       SCOPED_TRACE(s.name + std::string(", ") + std::to_string(n));
       const NodeData node(s);
       const SplitCost cost = node.cost();
-      if (!cost.splittable()) continue;
-      Split want;
-      for (unsigned axis = 0; axis < 3; ++axis) {
-        for (const Box& box : s.refs) consider_bounds(s, cost, axis, box, want);
-      }
-      expect_same(chosen(node.task, cost), want);
+      if (cost.splittable()) check(s, node, cost);
     }
   }
+}
+
+TEST(ChooseExact, IsTheCheapestOfAllBounds) {
+  std::vector<std::size_t> numbers(exact_limit);
+  std::iota(numbers.begin(), numbers.end(), 1);
+  for_scenes(numbers, [](const Scene& s, const NodeData& node, const SplitCost& cost) {
+    Split want;
+    for (unsigned axis = 0; axis < 3; ++axis) {
+      for (const Box& box : s.refs)
+        consider_bounds(s, cost, axis, box, want, [](float) { return true; });
+    }
+    expect_same(chosen(node.task, cost), want);
+  });
 }
 
 // The best boundary or tight cut. Returns the best boundary in `boundary`.
@@ -233,45 +247,29 @@ Split best_of_bins(const Scene& s, const SplitCost& cost, Split& boundary) {
 }
 
 TEST(ChooseBinned, IsTheCheapestBoundaryCutOrBoundNearby) {
-  for (const std::size_t n : {33u, 100u, 1024u, 1025u, 3000u}) {
-    for (const Scene& s : scenes(n)) {
-      SCOPED_TRACE(s.name + std::string(", ") + std::to_string(n));
-      const NodeData node(s);
-      const SplitCost cost = node.cost();
-      if (!cost.splittable()) continue;
-      Split boundary;
-      Split want = best_of_bins(s, cost, boundary);
-      if (n <= shared_limit && boundary.cost != Split{}.cost) {
-        const unsigned axis = boundary.axis();
-        const BinAxis bins = bin_axis(s.node, axis);
-        int b = bins.begin(boundary.position(), true);
-        const float above = bins.plane(b - 1), below = bins.plane(b + 1);
-        std::vector<Box> inside;
-        for (const Box& box : s.refs) {
-          const auto between = [&](float x) { return x > above && x < below; };
-          if (between(box.lo[axis]) || between(box.hi[axis])) inside.push_back(box);
-        }
-        if (inside.size() > refine_limit) inside.clear();
-        for (const Box& box : inside) {
-          const bool flat = box.lo[axis] == box.hi[axis];
-          for (const float p : {box.lo[axis], box.hi[axis]}) {
-            if (!(p > above && p < below)) continue;
-            consider(s, cost, axis, p, want);
-            if (flat) consider(s, cost, axis, p, want, true);
-          }
-        }
-      }
-      expect_same(chosen(node.task, cost), want);
-    }
-  }
+  for_scenes({33, 100, 1024, 1025, 3000},
+             [](const Scene& s, const NodeData& node, const SplitCost& cost) {
+               Split boundary;
+               Split want = best_of_bins(s, cost, boundary);
+               if (s.refs.size() <= shared_limit && boundary.cost != Split{}.cost) {
+                 const unsigned axis = boundary.axis();
+                 const BinAxis bins = bin_axis(s.node, axis);
+                 const int b = bins.begin(boundary.position(), true);
+                 const float above = bins.plane(b - 1), below = bins.plane(b + 1);
+                 const auto between = [&](float x) { return x > above && x < below; };
+                 std::vector<Box> inside;
+                 std::ranges::copy_if(s.refs, std::back_inserter(inside), [&](const Box& box) {
+                   return between(box.lo[axis]) || between(box.hi[axis]);
+                 });
+                 if (inside.size() > refine_limit) inside.clear();
+                 for (const Box& box : inside) consider_bounds(s, cost, axis, box, want, between);
+               }
+               expect_same(chosen(node.task, cost), want);
+             });
 }
 
 TEST(ChooseShared, IsTheCheapestBoundaryOrCut) {
-  for (const Scene& s : scenes(2500)) {
-    SCOPED_TRACE(s.name);
-    const NodeData data(s);
-    const SplitCost cost = data.cost();
-    if (!cost.splittable()) continue;
+  for_scenes({2500}, [](const Scene& s, const NodeData& data, const SplitCost& cost) {
     SharedNode node{};
     node.task = data.task;
     simt::Control control;
@@ -291,7 +289,7 @@ TEST(ChooseShared, IsTheCheapestBoundaryOrCut) {
     Split boundary;
     const Split want = best_of_bins(s, cost, boundary);
     expect_same(chosen(node.task, cost, &node), want);
-  }
+  });
 }
 
 // ---- costs --------------------------------------------------------------------------------------

@@ -46,17 +46,21 @@ void expect_tight(const Box& part, const Polygon& exact, double tolerance) {
   }
 }
 
-struct Family {
-  const char* name;
-  Soup soup;
-};
-std::vector<Family> families(float scale, Vec3 offset) {
-  std::vector<Family> all = {{"random", random_soup(1500, 51, 0.4f)},
-                             {"grid", grid_soup(1500, 52, 8)},
-                             {"degenerate", degenerate(500, 53)},
-                             {"flat", flat_soup(500, 54, 1, 0.375f, 0.4f)}};
-  for (Family& f : all) f.soup = transformed(f.soup, scale, offset);
-  return all;
+// Calls f(triangle) for each triangle of four soups, until one fails.
+template <class F>
+void for_triangles(float scale, Vec3 offset, F f) {
+  const std::pair<const char*, Soup> families[] = {{"random", random_soup(1500, 51, 0.4f)},
+                                                   {"grid", grid_soup(1500, 52, 8)},
+                                                   {"degenerate", degenerate(500, 53)},
+                                                   {"flat", flat_soup(500, 54, 1, 0.375f, 0.4f)}};
+  for (const auto& [name, plain] : families) {
+    SCOPED_TRACE(name);
+    const Soup soup = transformed(plain, scale, offset);
+    for (std::uint32_t id = 0; id < soup.triangles.size(); ++id) {
+      f(corners(soup.view(), id));
+      if (::testing::Test::HasFailure()) FAIL() << "triangle " << id;
+    }
+  }
 }
 
 constexpr double ulps = 0x1p-24;
@@ -64,36 +68,29 @@ constexpr double ulps = 0x1p-24;
 // Planes through the triangle's bounds, some of them through corners.
 void check_splits(float scale, Vec3 offset) {
   Random random(61);
-  for (const auto& [name, soup] : families(scale, offset)) {
-    SCOPED_TRACE(name);
-    for (std::uint32_t id = 0; id < soup.triangles.size(); ++id) {
-      const Corners t = corners(soup.view(), id);
-      const Box whole = bounds(t);
-      const unsigned axis = random.below(3);
-      const float p =
-          random.below(4) == 0 ? t.b[axis] : random.uniform(whole.lo[axis], whole.hi[axis]);
-      if (!(p > whole.lo[axis] && p < whole.hi[axis])) continue;
-      const Sides sides = split_bounds(t, whole, axis, p);
-      const Box below{whole.lo, set(whole.hi, axis, p)}, above{set(whole.lo, axis, p), whole.hi};
-      expect_inside(sides.left, below);
-      expect_inside(sides.right, above);
-      // Distances to the plane lose at most an ulp of the coordinates; the slope of the edge
-      // magnifies that.
-      const float steep = whole.hi[axis] - whole.lo[axis];
-      const Vec3 e = whole.extent();
-      const double grow =
-          std::max({1.0, double(e.x) / steep, double(e.y) / steep, double(e.z) / steep});
-      const double tolerance = 16 * ulps * largest(t) * grow;
-      const Polygon left = part(Polygon(t), axis, p, true),
-                    right = part(Polygon(t), axis, p, false);
-      expect_contains(sides.left, left, tolerance);
-      expect_contains(sides.right, right, tolerance);
-      expect_tight(sides.left, left, tolerance);
-      expect_tight(sides.right, right, tolerance);
-      if (::testing::Test::HasFatalFailure())
-        FAIL() << "triangle " << id << ", axis " << axis << ", plane " << p;
-    }
-  }
+  for_triangles(scale, offset, [&](const Corners& t) {
+    const Box whole = bounds(t);
+    const unsigned axis = random.below(3);
+    const float p =
+        random.below(4) == 0 ? t.b[axis] : random.uniform(whole.lo[axis], whole.hi[axis]);
+    if (!(p > whole.lo[axis] && p < whole.hi[axis])) return;
+    const Sides sides = split_bounds(t, whole, axis, p);
+    const Box below{whole.lo, set(whole.hi, axis, p)}, above{set(whole.lo, axis, p), whole.hi};
+    expect_inside(sides.left, below);
+    expect_inside(sides.right, above);
+    // Distances to the plane lose at most an ulp of the coordinates; the slope of the edge
+    // magnifies that.
+    const float steep = whole.hi[axis] - whole.lo[axis];
+    const Vec3 e = whole.extent();
+    const double grow =
+        std::max({1.0, double(e.x) / steep, double(e.y) / steep, double(e.z) / steep});
+    const double tolerance = 16 * ulps * largest(t) * grow;
+    const Polygon left = part(Polygon(t), axis, p, true), right = part(Polygon(t), axis, p, false);
+    expect_contains(sides.left, left, tolerance);
+    expect_contains(sides.right, right, tolerance);
+    expect_tight(sides.left, left, tolerance);
+    expect_tight(sides.right, right, tolerance);
+  });
 }
 
 TEST(ClipSplitBounds, AreTheExactOnes) { check_splits(1, {0, 0, 0}); }
@@ -145,23 +142,18 @@ Box random_box(const Corners& t, float margin, Random& random) {
 void check_clips(float scale, Vec3 offset, double forgiven) {
   Random random(64);
   std::size_t parts = 0;
-  for (const auto& [name, soup] : families(scale, offset)) {
-    SCOPED_TRACE(name);
-    for (std::uint32_t id = 0; id < soup.triangles.size(); ++id) {
-      const Corners t = corners(soup.view(), id);
-      const Box box = random_box(t, 0.25f * scale, random);
-      const Box part = clip_bounds(t, box);
-      expect_inside(part, box);
-      const Polygon exact = clip(t, box);
-      parts += exact.empty() ? 0 : 1;
-      const double size = std::max(largest(t), double(length(box.lo)) + double(length(box.hi)));
-      expect_contains(part, exact, forgiven * size);
-      // The bounds are not much larger than the part, if the part is large compared with rounding
-      // errors.
-      if (exact.area() > 1e-3 * scale * scale) expect_tight(part, exact, 4 * forgiven * size);
-      if (::testing::Test::HasFatalFailure()) FAIL() << "triangle " << id;
-    }
-  }
+  for_triangles(scale, offset, [&](const Corners& t) {
+    const Box box = random_box(t, 0.25f * scale, random);
+    const Box part = clip_bounds(t, box);
+    expect_inside(part, box);
+    const Polygon exact = clip(t, box);
+    parts += exact.empty() ? 0 : 1;
+    const double size = std::max(largest(t), double(length(box.lo)) + double(length(box.hi)));
+    expect_contains(part, exact, forgiven * size);
+    // The bounds are not much larger than the part, if the part is large compared with rounding
+    // errors.
+    if (exact.area() > 1e-3 * scale * scale) expect_tight(part, exact, 4 * forgiven * size);
+  });
   EXPECT_GT(parts, 1000u);
 }
 
@@ -177,34 +169,29 @@ TEST(ClipBounds, AreTheExactOnesOfTinyAndHugeTriangles) {
 TEST(ClipBounds, HoldWhereEdgesOfTheBoxMeetThoseOfTheTriangle) {
   Random random(65);
   std::size_t parts = 0;
-  for (const auto& [name, soup] : families(1, {0, 0, 0})) {
-    SCOPED_TRACE(name);
-    for (std::uint32_t id = 0; id < soup.triangles.size(); ++id) {
-      const Corners t = corners(soup.view(), id);
-      const Box whole = bounds(t);
-      const unsigned axis = random.below(3);
-      const float p = random.uniform(whole.lo[axis], whole.hi[axis]);
-      Box box;
-      for (const auto& [a, b] : {std::pair(t.a, t.b), std::pair(t.b, t.c), std::pair(t.c, t.a)}) {
-        const float da = a[axis] - p, db = b[axis] - p;
-        if ((da < 0) != (db < 0)) box.grow(crossing(a, b, da, db));
-      }
-      if (box.empty()) continue;
-      (random.below(2) != 0 ? box.lo : box.hi)[axis] = p;
-      (box.lo[axis] == p ? box.hi : box.lo)[axis] = (box.lo[axis] == p ? whole.hi : whole.lo)[axis];
-      for (unsigned other = 0; other < 3; ++other) {  // moved inwards by up to two ulps
-        if (other == axis || box.lo[other] == box.hi[other]) continue;
-        for (unsigned i = random.below(3); i > 0; --i) {
-          box.lo[other] = std::nextafter(box.lo[other], box.hi[other]);
-          box.hi[other] = std::nextafter(box.hi[other], box.lo[other]);
-        }
-      }
-      const Polygon exact = clip(t, box);
-      parts += exact.empty() ? 0 : 1;
-      expect_contains(clip_bounds(t, box), exact, 4e-6 * largest(t));
-      if (HasFatalFailure()) FAIL() << "triangle " << id;
+  for_triangles(1, {0, 0, 0}, [&](const Corners& t) {
+    const Box whole = bounds(t);
+    const unsigned axis = random.below(3);
+    const float p = random.uniform(whole.lo[axis], whole.hi[axis]);
+    Box box;
+    for (const auto& [a, b] : {std::pair(t.a, t.b), std::pair(t.b, t.c), std::pair(t.c, t.a)}) {
+      const float da = a[axis] - p, db = b[axis] - p;
+      if ((da < 0) != (db < 0)) box.grow(crossing(a, b, da, db));
     }
-  }
+    if (box.empty()) return;
+    (random.below(2) != 0 ? box.lo : box.hi)[axis] = p;
+    (box.lo[axis] == p ? box.hi : box.lo)[axis] = (box.lo[axis] == p ? whole.hi : whole.lo)[axis];
+    for (unsigned other = 0; other < 3; ++other) {  // moved inwards by up to two ulps
+      if (other == axis || box.lo[other] == box.hi[other]) continue;
+      for (unsigned i = random.below(3); i > 0; --i) {
+        box.lo[other] = std::nextafter(box.lo[other], box.hi[other]);
+        box.hi[other] = std::nextafter(box.hi[other], box.lo[other]);
+      }
+    }
+    const Polygon exact = clip(t, box);
+    parts += exact.empty() ? 0 : 1;
+    expect_contains(clip_bounds(t, box), exact, 4e-6 * largest(t));
+  });
   EXPECT_GT(parts, 500u);
 }
 TEST(ClipBounds, HoldWhereAnEdgeMeetsTheEdgeOfABox) {
@@ -242,25 +229,21 @@ TEST(ClipBounds, WithoutAPartTheBoxesOverlap) {
 TEST(ClipBounds, PlanesBesideTheTriangleDoNotMatter) {
   Random random(66);
   std::size_t cuts = 0;
-  for (const auto& [name, soup] : families(1, {0, 0, 0})) {
-    SCOPED_TRACE(name);
-    for (std::uint32_t id = 0; id < soup.triangles.size(); ++id) {
-      const Corners t = corners(soup.view(), id);
-      const Box box = random_box(t, 0.25f, random), part = clip_bounds(t, box), whole = bounds(t);
-      for (unsigned axis = 0; axis < 3; ++axis) {
-        const float above = random.below(2) == 0 ? whole.hi[axis] : whole.hi[axis] + 0.01f,
-                    below = random.below(2) == 0 ? whole.lo[axis] : whole.lo[axis] - 0.01f;
-        if (above >= box.lo[axis] && above <= box.hi[axis]) {
-          EXPECT_EQ(clip_bounds(t, {box.lo, set(box.hi, axis, above)}), part) << id;
-          ++cuts;
-        }
-        if (below >= box.lo[axis] && below <= box.hi[axis]) {
-          EXPECT_EQ(clip_bounds(t, {set(box.lo, axis, below), box.hi}), part) << id;
-          ++cuts;
-        }
+  for_triangles(1, {0, 0, 0}, [&](const Corners& t) {
+    const Box box = random_box(t, 0.25f, random), part = clip_bounds(t, box), whole = bounds(t);
+    for (unsigned axis = 0; axis < 3; ++axis) {
+      const float above = random.below(2) == 0 ? whole.hi[axis] : whole.hi[axis] + 0.01f,
+                  below = random.below(2) == 0 ? whole.lo[axis] : whole.lo[axis] - 0.01f;
+      if (above >= box.lo[axis] && above <= box.hi[axis]) {
+        EXPECT_EQ(clip_bounds(t, {box.lo, set(box.hi, axis, above)}), part);
+        ++cuts;
+      }
+      if (below >= box.lo[axis] && below <= box.hi[axis]) {
+        EXPECT_EQ(clip_bounds(t, {set(box.lo, axis, below), box.hi}), part);
+        ++cuts;
       }
     }
-  }
+  });
   EXPECT_GT(cuts, 1000u);
 }
 
@@ -269,28 +252,24 @@ TEST(ClipBounds, PlanesBesideTheTriangleDoNotMatter) {
 TEST(ClipBounds, BoundsOnAnAxisDecideLikeTheClip) {
   Random random(67);
   std::size_t unclipped = 0;
-  for (const auto& [name, soup] : families(1, {0, 0, 0})) {
-    SCOPED_TRACE(name);
-    for (std::uint32_t id = 0; id < soup.triangles.size(); ++id) {
-      const Corners t = corners(soup.view(), id);
-      const PackedCorners packed[] = {PackedCorners::pack(t, false)};
-      const std::uint32_t ref = 0;
-      const Box box = random_box(t, 0.25f, random), part = clip_bounds(t, box);
-      const unsigned axis = random.below(3);
-      const float p =
-          random.below(4) == 0 ? part.hi[axis] : random.uniform(box.lo[axis], box.hi[axis]);
-      float lo = 0, hi = 0;
-      RefArray<RefKind::ids>::load_bounds(reinterpret_cast<const std::byte*>(&ref), 0, box, packed,
-                                          axis, p, p, lo, hi);
-      for (const bool flats_right : {false, true}) {
-        EXPECT_EQ(goes_left(lo, hi, p, flats_right),
-                  goes_left(part.lo[axis], part.hi[axis], p, flats_right));
-        EXPECT_EQ(goes_right(lo, hi, p, flats_right),
-                  goes_right(part.lo[axis], part.hi[axis], p, flats_right));
-      }
-      unclipped += lo != part.lo[axis] || hi != part.hi[axis] ? 1 : 0;
+  for_triangles(1, {0, 0, 0}, [&](const Corners& t) {
+    const PackedCorners packed[] = {PackedCorners::pack(t, false)};
+    const std::uint32_t ref = 0;
+    const Box box = random_box(t, 0.25f, random), part = clip_bounds(t, box);
+    const unsigned axis = random.below(3);
+    const float p =
+        random.below(4) == 0 ? part.hi[axis] : random.uniform(box.lo[axis], box.hi[axis]);
+    float lo = 0, hi = 0;
+    RefArray<RefKind::ids>::load_bounds(reinterpret_cast<const std::byte*>(&ref), 0, box, packed,
+                                        axis, p, p, lo, hi);
+    for (const bool flats_right : {false, true}) {
+      EXPECT_EQ(goes_left(lo, hi, p, flats_right),
+                goes_left(part.lo[axis], part.hi[axis], p, flats_right));
+      EXPECT_EQ(goes_right(lo, hi, p, flats_right),
+                goes_right(part.lo[axis], part.hi[axis], p, flats_right));
     }
-  }
+    unclipped += lo != part.lo[axis] || hi != part.hi[axis] ? 1 : 0;
+  });
   EXPECT_GT(unclipped, 100u);
 }
 
