@@ -90,6 +90,15 @@ HostGraph new_vertices(std::uint32_t first, std::uint32_t count, std::uint32_t d
 
 namespace {
 
+// A vertex of the largest degree: in all generated graphs it reaches most others.
+std::uint32_t largest_vertex(const HostGraph& graph) {
+  std::uint32_t largest = 0;
+  for (std::uint32_t v = 0; v < graph.vertices(); ++v) {
+    if (graph.degree(v) > graph.degree(largest)) largest = v;
+  }
+  return largest;
+}
+
 // Executes all phases once. A budget in the settings limits the rounds (GraphRow::cut).
 class GraphRun {
  public:
@@ -153,20 +162,10 @@ class GraphRun {
       row_.triangles = result.triangles;
     }
     if (has(GraphPhase::bfs)) {
-      const SearchResult result = store_.breadth_first(search_source());
+      const SearchResult result = store_.breadth_first(largest_vertex(*bench_.host));
       samples(GraphPhase::bfs).ms.push_back(result.ms);
       row_.levels = result.levels;
     }
-  }
-
-  // Returns a vertex of the largest degree: in all generated graphs it reaches most others.
-  std::uint32_t search_source() const {
-    std::uint32_t source = 0;
-    const HostGraph& graph = *bench_.host;
-    for (std::uint32_t v = 0; v < graph.vertices(); ++v) {
-      if (graph.degree(v) > graph.degree(source)) source = v;
-    }
-    return source;
   }
 
   void add(GraphPhase phase, std::uint32_t batch, const UpdateResult& result) {
@@ -267,12 +266,6 @@ std::uint64_t requested_bytes(const HostGraph& graph) {
       bytes += block_bytes(class_of(degree));
   }
   return bytes;
-}
-
-std::uint64_t max_degree(const HostGraph& graph) {
-  std::uint64_t degree = 0;
-  for (std::uint32_t v = 0; v < graph.vertices(); ++v) degree = std::max(degree, graph.degree(v));
-  return degree;
 }
 
 class GraphRunner : public RowBench {
@@ -465,7 +458,7 @@ GraphRow graph_row_head(const GraphBench& bench) {
   head.digest = bench.digest;
   head.vertices = bench.host->vertices();
   head.edges = bench.host->edges();
-  head.max_degree = max_degree(*bench.host);
+  if (head.vertices > 0) head.max_degree = bench.host->degree(largest_vertex(*bench.host));
   head.settings = bench.settings;
   head.reason = interrupted_reason;
   return head;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 #include <random>
 
 #include "bench/compare/compare.hpp"
@@ -53,32 +54,23 @@ class TableSimulator {
   std::uniform_real_distribution<double> uniform_;
 };
 
-struct Counts {
-  std::size_t same = 0, faster = 0, slower = 0, undecided = 0;
-  std::size_t alarms() const { return faster + slower; }
-};
-
-Counts counts_of(const std::vector<CellTimes>& cells) {
-  Counts counts;
-  for (const CellTimes& cell : cells) {
-    const CellVerdict one = judge(cell, {});
-    counts.same += one.verdict == Verdict::same;
-    counts.faster += one.verdict == Verdict::faster;
-    counts.slower += one.verdict == Verdict::slower;
-    counts.undecided += one.verdict == Verdict::undecided;
-  }
+// The number of cells with each verdict.
+std::map<Verdict, std::size_t> counts_of(const std::vector<CellTimes>& cells) {
+  std::map<Verdict, std::size_t> counts;
+  for (const CellTimes& cell : cells) ++counts[judge(cell, {}).verdict];
   return counts;
 }
 
 // Runs that do not depend on each other, with noise above the threshold.
 TEST(CompareFalseAlarms, AtMostOnePercentOfCells) {
   TableSimulator simulator;
-  for (const std::size_t runs : {5, 6, 9, 15, 31})
-    EXPECT_LE(counts_of(simulator.table({.cells = 5000, .runs = runs, .noise = .1})).alarms(), 60u)
-        << runs;
-  EXPECT_LE(
-      counts_of(simulator.table({.cells = 5000, .runs = 30, .noise = .1, .paired = true})).alarms(),
-      60u);
+  const auto alarms = [&](std::size_t runs, bool paired) {
+    auto counts =
+        counts_of(simulator.table({.cells = 5000, .runs = runs, .noise = .1, .paired = paired}));
+    return counts[Verdict::faster] + counts[Verdict::slower];
+  };
+  for (const std::size_t runs : {5, 6, 9, 15, 31}) EXPECT_LE(alarms(runs, false), 60u) << runs;
+  EXPECT_LE(alarms(30, true), 60u);
 }
 
 // With the default number of runs, 5 on each side, 2 of 252 orders have no overlap.
@@ -95,21 +87,21 @@ TEST(CompareVerdicts, FiveRunsWithoutOverlapAreDecided) {
 
 TEST(CompareVerdicts, ASlowdownOfFivePercentIsFound) {
   TableSimulator simulator;
-  const Counts slower = counts_of(simulator.table(
+  auto slower = counts_of(simulator.table(
       {.cells = 1000, .runs = 21, .correlation = .1, .noise = .01, .factor = 1.05}));
-  EXPECT_GT(slower.slower, 600u);
-  EXPECT_EQ(slower.faster + slower.same, 0u);
-  const Counts faster = counts_of(simulator.table(
+  EXPECT_GT(slower[Verdict::slower], 600u);
+  EXPECT_EQ(slower[Verdict::faster] + slower[Verdict::same], 0u);
+  auto faster = counts_of(simulator.table(
       {.cells = 20, .runs = 21, .correlation = .1, .noise = .01, .factor = 1 / 1.05}));
-  EXPECT_GT(faster.faster, 12u);
-  EXPECT_EQ(faster.slower + faster.same, 0u);
+  EXPECT_GT(faster[Verdict::faster], 12u);
+  EXPECT_EQ(faster[Verdict::slower] + faster[Verdict::same], 0u);
   // The times of one cell of 1,000 are changed.
   std::vector<CellTimes> cells = simulator.table({.cells = 1000, .runs = 31, .noise = .005});
   for (double& ms : cells[7].newer) ms *= 1.05;
-  const Counts one = counts_of(cells);
-  EXPECT_EQ(one.slower, 1u);
-  EXPECT_EQ(one.faster, 0u);
-  EXPECT_GT(one.same, 900u);
+  auto one = counts_of(cells);
+  EXPECT_EQ(one[Verdict::slower], 1u);
+  EXPECT_EQ(one[Verdict::faster], 0u);
+  EXPECT_GT(one[Verdict::same], 900u);
 }
 
 TEST(CompareVerdicts, ThreeRunsAreUndecided) {
@@ -117,7 +109,7 @@ TEST(CompareVerdicts, ThreeRunsAreUndecided) {
   for (const double factor : {1.0, 1.05, 2.0}) {
     const std::vector<CellTimes> cells =
         simulator.table({.cells = 10, .runs = 3, .noise = .001, .factor = factor});
-    EXPECT_EQ(counts_of(cells).undecided, 10u) << factor;
+    EXPECT_EQ(counts_of(cells)[Verdict::undecided], 10u) << factor;
     for (const CellTimes& cell : cells) EXPECT_GT(judge(cell, {}).runs_needed, 3u);
   }
 }

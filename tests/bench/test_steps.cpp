@@ -3,8 +3,6 @@
 #include <algorithm>
 
 #include "alloc/recording/trace_file.hpp"
-#include "bench/program/options.hpp"
-#include "bench/steps_bench.hpp"
 #include "tests/app/executable.hpp"
 
 namespace heapwood::tests {
@@ -111,42 +109,6 @@ TEST_F(StepsErrors, UnusableTextFiles) {
   expect_error("strings " + (folder_ / "empty.txt") + " --device cpu", 3,
                {"empty.txt", "no lines"});
   expect_error("strings " + folder_.path().string() + " --device cpu", 3, {"directory"});
-}
-
-// An error of one candidate fails its row only.
-TEST(StepsRunner, FailuresAreRows) {
-  bench::StepsBench steps;
-  steps.device = simt::find_device("cpu", 2);
-  steps.allocators = bench::find_allocators("atomic,heapwood");
-  steps.settings.pools = bench::parse_peak_pools("1M,900T", false);
-  steps.settings.runs = 1;
-  bench::StepsWorkload& workload = steps.workload;
-  workload.schema = bench::strings_schema;
-  workload.unit = "row";
-  workload.steps = {{"one", 5, 0, 0, {}}};
-  workload.baseline = workload.baseline_label = "none";
-  workload.run = [](const bench::Allocator& entry, const workloads::StepsJob&) {
-    if (std::string(entry.traits->id) == "atomic") throw Error(Exit::failed, "differs");
-    workloads::StepsResult result;
-    result.steps = {{.ms = 2, .requests = 4, .refused = 1}};
-    return result;
-  };
-  workload.run_baseline = [](const workloads::StepsJob&) {
-    workloads::StepsResult result;
-    result.steps = {{.ms = 1}};
-    return result;
-  };
-  const std::vector<bench::StepsRow> rows = bench::run_steps(steps, {});
-  ASSERT_EQ(rows.size(), 5u);
-  EXPECT_EQ(rows[0].status, bench::Status::failed);
-  EXPECT_EQ(rows[0].reason, "differs");
-  EXPECT_EQ(rows[1].status, bench::Status::incomplete);
-  EXPECT_EQ(rows[1].reason, "1 of 4 requests refused");
-  EXPECT_EQ(rows[1].steps[0].rate(), 2500);
-  EXPECT_EQ(rows[2].status, bench::Status::ok);
-  EXPECT_EQ(rows[2].allocator, "none");
-  EXPECT_EQ(rows[3].status, bench::Status::failed);
-  EXPECT_EQ(rows[4].status, bench::Status::failed);
 }
 
 }  // namespace
