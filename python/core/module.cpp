@@ -399,14 +399,12 @@ std::unique_ptr<GpuHeap> make_heap(const std::string& device, std::size_t bytes,
 NB_MODULE(_core, m) {
   using namespace heapwood::python;
   nb::register_exception_translator(translate);
-  m.attr("has_cuda") = heapwood::simt::has_cuda;
   nb::class_<RayInput>(m, "RayInput")
       .def(nb::init<ReadArray, OptionalArray, OptionalArray, OptionalArray, float, float>(),
            nb::arg("origins"), nb::arg("directions").none(), nb::arg("t_min").none(),
            nb::arg("t_max").none(), nb::arg("all_t_min"), nb::arg("all_t_max"))
       .def_prop_ro("shape", &RayInput::shape)
-      .def_prop_ro("count", [](const RayInput& input) { return input.rays.count; })
-      .def_prop_ro("on_gpu", [](const RayInput& input) { return input.rays.on_gpu; });
+      .def_prop_ro("count", [](const RayInput& input) { return input.rays.count; });
   nb::class_<Scene>(m, "Scene")
       .def(nb::init<const ReadArray&, const ReadArray&, const std::string&, int, bool,
                     const std::string&, const std::string&, std::size_t, const Streams&>(),

@@ -5,8 +5,6 @@ from typing import Any
 
 import numpy as np
 
-has_cuda: bool
-
 class RayInput:
     def __init__(
         self,
@@ -21,8 +19,6 @@ class RayInput:
     def shape(self) -> tuple[int, ...]: ...
     @property
     def count(self) -> int: ...
-    @property
-    def on_gpu(self) -> bool: ...
 
 class GpuHeap:
     def handle(self) -> bytes: ...
