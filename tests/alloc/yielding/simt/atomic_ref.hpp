@@ -74,5 +74,6 @@ inline constexpr auto relaxed = cuda::memory_order_relaxed;
 inline constexpr auto acquire = cuda::memory_order_acquire;
 inline constexpr auto release = cuda::memory_order_release;
 inline constexpr auto acq_rel = cuda::memory_order_acq_rel;
+constexpr auto order_by_coherence() { return release; }  // never on a GPU
 
 }  // namespace heapwood::simt
