@@ -24,7 +24,7 @@ struct Simulate {
     particles::update_list(
         round, primary, lists[primary], ends, tallies[primary],
         [&](std::size_t bytes) { return from.malloc(bytes); },
-        [&](void* block) { from.free(block); });
+        [&](void* block) { from.free(block); }, [] { return false; });
   }
 };
 

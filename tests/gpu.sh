@@ -157,6 +157,7 @@ for allocator in cfmalloc heapwood; do
 done
 # Device malloc serves a request at a time: builds and graphs that outlive their limit many times.
 one "time limit of a build" 30 bash -c 'stops_in_time "$@"' _ .05 build atrium:300k --allocator cuda --timeout {}
+one "time limit of particles" 60 bash -c 'stops_in_time "$@"' _ .05 particles --allocators cmalloc --pool 2x --seconds {}
 one "time limit of a graph" 60 bash -c 'stops_in_time "$@"' _ .05 graph rgg:1m --allocators cuda --phase init,insert \
   --rounds 1 --seconds {}
 one "time limit of semaphores" 120 bash -c semaphores_end

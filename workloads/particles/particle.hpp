@@ -152,11 +152,12 @@ struct List {
 };
 
 // One round of a primary's list or, with `ends`, frees it and counts its particles.
-// allocate(bytes) returns nullptr if it refuses; then the new particle is lost. Contains one call
-// of each function, so that an allocator is inlined only once.
-template <class Allocate, class Deallocate>
+// allocate(bytes) returns nullptr if it refuses; then the new particle is lost. Ends early if
+// is_aborted(). Contains one call of each function, so that an allocator is inlined only once.
+template <class Allocate, class Deallocate, class IsAborted>
 HEAPWOOD_INLINE void update_list(const Round& round, std::uint64_t primary, List& list, bool ends,
-                                 Tally& tally, Allocate allocate, Deallocate deallocate) {
+                                 Tally& tally, Allocate allocate, Deallocate deallocate,
+                                 IsAborted is_aborted) {
   const std::uint64_t key = round.key_of(primary);
   std::uint32_t emitted = ends ? 0 : round.emitted_by(primary);
   // The cursor: `left` particles of the chunk at `depth` are to be processed, the last one first.
@@ -164,7 +165,8 @@ HEAPWOOD_INLINE void update_list(const Round& round, std::uint64_t primary, List
   Chunk* chunk = list.newest;
   std::uint32_t depth = list.chunks, left = ends ? 0 : list.in_newest;
   HEAPWOOD_ROLLED
-  for (;;) {
+  for (std::uint32_t turn = 1;; ++turn) {
+    if (turn % 32 == 0 && is_aborted()) break;
     Particle child{};
     bool adds = false, removes = false;
     if (left > 0) {

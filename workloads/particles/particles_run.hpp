@@ -32,7 +32,7 @@ struct ParticlesKernel : StepKernel {
       update_list(
           round, primary, list, ends, tally,
           [&](std::size_t bytes) { return a.allocate(warp, bytes); },
-          [&](void* block) { a.deallocate(warp, block); });
+          [&](void* block) { a.deallocate(warp, block); }, [&] { return warp.aborted(); });
       lists[primary] = list;
     }
     add_tally(warp, tallies[warp.worker()], tally);
