@@ -12,27 +12,33 @@
 namespace heapwood::alloc::arena {
 
 struct PageSearch : PageSlots {
-  // Allocates a block for the calling lane: from a free arena, or a free block of the class or a
-  // larger one. If there is none, frees what slots hold, releases pages without a block in use, and
-  // searches once more.
+  // Allocates a block for the calling lane: from a free arena, or a free block of the class. If
+  // there is none, frees what slots hold, releases pages without a block in use, and searches once
+  // more. Only then takes a free block of a larger class, which would stay too large for long.
   template <class Thread>
   static HEAPWOOD_OUTLINE void* allocate_block(const PageSearch* self, Thread thread,
                                                std::uint32_t class_index) {
     const BlockClass c(class_index);
     LaneGroup<Thread> group(thread, thread.together(self->tickets + class_index));
     const std::uint32_t i = slot_index(thread, group.size());
-    // In a full pool look at one part; otherwise search, and once more if that makes space.
     const bool was_full = group.once([&] { return self->is_full_for(c) ? 1u : 0u; }) != 0;
+    const bool was_short = group.once([&] { return self->is_short_of(c) ? 1u : 0u; }) != 0;
+    const std::uint32_t released = group.once([&] { return self->released_so_far(); });
     OwnedBlocks found = OwnedBlocks::nothing();
-    if (was_full) {
-      found = self->look_at_one_part(group, c);
-      if (found.found()) self->clear_full();
-    } else {
-      const std::uint32_t released = group.once([&] { return self->released_so_far(); });
-      Result result = self->search(group, c, found);
-      const bool goes_on = result == Result::nothing || result == Result::undecided;
-      if (goes_on && self->make_space(group, released)) result = self->search(group, c, found);
-      if (result == Result::nothing && group.rank() == 0) self->set_full_for(c);
+    // Look at one part if an earlier search has found nothing.
+    if (was_full || was_short) {
+      found = self->look_at_one_part(group, c, was_full);
+      if (found.found()) was_full ? self->clear_full() : self->set_short_of(c, false);
+      group = group.part(found.found());
+    }
+    // Search for the class, again if that makes space, and for larger classes.
+    HEAPWOOD_ROLLED
+    for (unsigned turn = was_full ? 3 : was_short ? 2 : 0; turn < 3 && !found.found(); ++turn) {
+      if (turn == 1 && !self->make_space(group, released)) continue;
+      if (turn == 2 && !was_short && group.rank() == 0) self->set_short_of(c, true);
+      const Result result = self->search(group, c, turn == 2, found);
+      if (result == Result::given_up) break;
+      if (turn == 2 && result == Result::nothing && group.rank() == 0) self->set_full_for(c);
     }
     if (!found.found()) return nullptr;
     self->found_blocks_of(c).fetch_add(1, simt::relaxed);
@@ -78,9 +84,10 @@ struct PageSearch : PageSlots {
     return is_span(
         pages.arenas.superblock(first_arena / Arenas::per_superblock).load(simt::relaxed));
   }
-  // Takes a free arena as a page, or free blocks of class c or larger, in 8 arenas from
-  // `first_arena` on. relaxed, here and below: hints.
-  HEAPWOOD_INLINE OwnedBlocks take_in_arenas(BlockClass c, std::uint32_t first_arena) const {
+  // Takes a free arena as a page, or free blocks of class c, with `or_larger` also of a larger one,
+  // in 8 arenas from `first_arena` on. relaxed, here and below: hints.
+  HEAPWOOD_INLINE OwnedBlocks take_in_arenas(BlockClass c, std::uint32_t first_arena,
+                                             bool or_larger) const {
     if (are_in_span(first_arena)) return OwnedBlocks::nothing();
     std::uint32_t* const counts = pages.arenas.counts + first_arena;
     std::uint32_t* const marks = pages.marks + (std::size_t{first_arena} << pages.word_shift);
@@ -92,7 +99,9 @@ struct PageSearch : PageSlots {
     HEAPWOOD_UNROLLED
     for (std::uint32_t k = 0; k < SingleLane::mask_width; ++k) {
       const PageWord page(words[k]);
-      const bool may_serve = page.is_page() && page.block_class().index() >= c.index();
+      const std::uint32_t found = page.block_class().index();
+      const bool may_serve =
+          page.is_page() && (found == c.index() || (or_larger && found > c.index()));
       const std::uint32_t first_marks =
           Arenas::Word(marks[std::size_t{k} << pages.word_shift]).load(simt::relaxed);
       free |= std::uint32_t{page.bits() == 0} << k;
@@ -108,10 +117,10 @@ struct PageSearch : PageSlots {
     OwnedBlocks found = OwnedBlocks::nothing();
     HEAPWOOD_ROLLED
     for (; marked != 0 && !found.found(); marked &= marked - 1)
-      found = pages.take_word(first_arena + simt::lowest_bit(marked), 0, c, true);
+      found = pages.take_word(first_arena + simt::lowest_bit(marked), 0, c, or_larger);
     HEAPWOOD_ROLLED
     for (; has_more != 0 && !found.found(); has_more &= has_more - 1)
-      found = take_in_page(c, first_arena + simt::lowest_bit(has_more));
+      found = take_in_page(c, first_arena + simt::lowest_bit(has_more), or_larger);
     return found;
   }
   // Releases the pages without a block in use that begin in 8 arenas from `first_arena` on. Returns
@@ -141,7 +150,8 @@ struct PageSearch : PageSlots {
   // while no other search has found blocks of the class. `group` becomes the group of the lanes
   // with the same result.
   template <class Thread>
-  HEAPWOOD_INLINE Result search(LaneGroup<Thread>& group, BlockClass c, OwnedBlocks& found) const {
+  HEAPWOOD_INLINE Result search(LaneGroup<Thread>& group, BlockClass c, bool or_larger,
+                                OwnedBlocks& found) const {
     constexpr unsigned max_rounds = 64;  // so that the search ends, whatever others find
     // relaxed, here and below: hints.
     const auto found_blocks = [&] {
@@ -153,7 +163,7 @@ struct PageSearch : PageSlots {
       const bool left =
           search_in_lanes(group, tickets[c.index()], parts(), [&](std::uint32_t part) {
             const bool is_full = is_full_for(c);
-            found = take_in_arenas(c, part * SingleLane::mask_width);
+            found = take_in_arenas(c, part * SingleLane::mask_width, or_larger);
             return found.found() || is_full;
           });
       if (left) return found.found() ? Result::found : Result::given_up;
@@ -166,17 +176,18 @@ struct PageSearch : PageSlots {
   // Each lane looks at the next part: takes blocks or a free arena, if need be that of a page
   // without a block in use.
   template <class Thread>
-  HEAPWOOD_INLINE OwnedBlocks look_at_one_part(const LaneGroup<Thread>& group, BlockClass c) const {
+  HEAPWOOD_INLINE OwnedBlocks look_at_one_part(const LaneGroup<Thread>& group, BlockClass c,
+                                               bool or_larger) const {
     // relaxed: the tickets are only numbers.
     const std::uint32_t first = group.once(
         [&] { return HintWord(tickets[c.index()]).fetch_add(group.size(), simt::relaxed); });
     const std::uint32_t first_arena = (first + group.rank()) % parts() * SingleLane::mask_width;
-    const OwnedBlocks found = take_in_arenas(c, first_arena);
+    const OwnedBlocks found = take_in_arenas(c, first_arena, or_larger);
     if (found.found() || release_free_pages(first_arena) == 0) return found;
-    return take_in_arenas(c, first_arena);
+    return take_in_arenas(c, first_arena, or_larger);
   }
-  // Takes free blocks of class c or larger of a page's arena.
-  HEAPWOOD_INLINE OwnedBlocks take_in_page(BlockClass c, std::uint32_t a) const {
+  // Takes free blocks of a page's arena, of class c, with `or_larger` also of a larger one.
+  HEAPWOOD_INLINE OwnedBlocks take_in_page(BlockClass c, std::uint32_t a, bool or_larger) const {
     const PageWord page = pages.page_word(a);
     if (!page.is_page()) return OwnedBlocks::nothing();
     // Reads 8 words at a time, every fourth one, at constant distances from one address. Blocks
@@ -193,7 +204,7 @@ struct PageSearch : PageSlots {
       for (; marked != 0; marked &= marked - 1) {
         const std::uint32_t mine = w + 4 * simt::lowest_bit(marked);
         if (mine >= words) break;
-        const OwnedBlocks blocks = pages.take_word(a, mine, c, true);
+        const OwnedBlocks blocks = pages.take_word(a, mine, c, or_larger);
         if (blocks.found()) return blocks;
       }
     }

@@ -131,12 +131,12 @@ struct PageSlots {
   // Words of `tickets`: tickets of searches, one word per class, one for slots, one for pages to
   // release; the number of slots emptied and pages released; tickets of searches for runs of
   // arenas, one word per length; per class how many searches found blocks; the word of
-  // is_full_for().
+  // is_full_for(); those of is_short_of().
   static constexpr std::uint32_t max_classes = 61, slot_tickets = 61, release_tickets = 62,
                                  released = 63, arena_tickets = 64,
                                  found_blocks = arena_tickets + Arenas::per_superblock,
-                                 full_from = found_blocks + max_classes,
-                                 ticket_words = full_from + 1;
+                                 full_from = found_blocks + max_classes, short_of = full_from + 1,
+                                 ticket_words = short_of + max_classes;
 
   Pages pages;
   std::uint64_t* slots = nullptr;     // [class][slot]: OpenPage, OwnedBlocks
@@ -181,6 +181,15 @@ struct PageSlots {
       HintWord(tickets[full_from]).fetch_max(max_classes - c.index(), simt::relaxed);
   }
   HEAPWOOD_INLINE void clear_full() const { HintWord(tickets[full_from]).store(0, simt::relaxed); }
+  // Whether a search for this class has found neither a free arena nor a free block of the class,
+  // and no later request has found one in its look at one part: only larger classes may serve.
+  HEAPWOOD_INLINE bool is_short_of(BlockClass c) const {
+    return HintWord(tickets[short_of + c.index()]).load(simt::relaxed) != 0;
+  }
+  HEAPWOOD_INLINE void set_short_of(BlockClass c, bool is_short) const {
+    if (!is_short || pages.arenas.superblocks > Refusals::small_pool_superblocks)
+      HintWord(tickets[short_of + c.index()]).store(is_short ? 1 : 0, simt::relaxed);
+  }
   // The number of searches for the class that have found blocks.
   HEAPWOOD_INLINE HintWord found_blocks_of(BlockClass c) const {
     return HintWord(tickets[found_blocks + c.index()]);

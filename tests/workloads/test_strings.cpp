@@ -79,9 +79,8 @@ std::vector<std::string> random_rows(std::uint64_t count) {
 
 class Strings : public StepsJobs {
  protected:
-  void prepare(const std::vector<std::string>& rows) {
-    data_ = prepare_strings(device_, column_of(rows));
-  }
+  void prepare(const HostColumn& rows) { data_ = prepare_strings(device_, rows); }
+  void prepare(const std::vector<std::string>& rows) { prepare(column_of(rows)); }
   StringsJob job(std::size_t pool_bytes) {
     StringsJob job = job_in<StringsJob>(pool_bytes);
     job.data = &data_;
@@ -107,6 +106,14 @@ TEST_F(Strings, EveryAllocatorGivesTheSameStrings) {
                std::size_t pool) { return allocator.strings(job(pool)); },
            data_.peak_bytes,
            [&](const StepsResult& ample) { EXPECT_EQ(ample.steps[4].requests, data_.pieces); });
+}
+
+TEST_F(Strings, ShortStringsDoNotTakeTheBlocksOfLongOnes) {
+  if (device_.kind != simt::DeviceKind::cpu) GTEST_SKIP() << "a GPU's slots need a larger pool";
+  prepare(generate_strings(5000, 1));
+  const StringsJob tight = job(alloc::round_up(data_.peak_bytes / 2 * 3, 256));
+  const StepsResult result = run_strings<alloc::Heapwood>(simt::Cpu({.threads = 1}), tight);
+  EXPECT_EQ(result.refused(), 0u);
 }
 
 TEST_F(Strings, WarpsOfSeveralLanes) {
