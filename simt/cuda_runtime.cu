@@ -66,8 +66,8 @@ std::optional<DeviceInfo> why_unusable(int& count) {
     int driver = 0;
     cudaDriverGetVersion(&driver);
     return no_gpu(driver == 0 ? "no CUDA driver on this machine; install the NVIDIA driver"
-                                : "the driver supports CUDA " + version(driver) +
-                                      " only; update the NVIDIA driver");
+                              : "the driver supports CUDA " + version(driver) +
+                                    " only; update the NVIDIA driver");
   }
   if (status != cudaSuccess)
     return no_gpu(std::string("no usable GPU: ") + cudaGetErrorString(status));
