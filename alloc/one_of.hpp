@@ -74,7 +74,7 @@ class OneOf {
     unsigned i = 0;
     (void)((which_ == i++ && (f.template operator()<As>(), true)) || ...);
   }
-  // Each call has its own copy of the handle, as each thread of other kernels has.
+  // Each call copies the handle; a kernel for one allocator has a copy per thread.
   template <class A, class Thread>
   static HEAPWOOD_OUTLINE void* allocate_in(const void* handle, Thread& thread, std::size_t bytes) {
     A a = *static_cast<const A*>(handle);

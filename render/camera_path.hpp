@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A camera that moves through keyframes: eye and target follow Catmull-Rom splines whose knots are
-// the keys' times, so that the speed is continuous even if the times are uneven; the angle is
-// interpolated linearly.
+// the keys' times, so that the speed is continuous even if the times are uneven; the field of view
+// changes linearly.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The actions of buttons and keys, and what results of jobs do, on the state.
+// How buttons, keys and the results of jobs change the state.
 #include <fmt/format.h>
 #include <imgui.h>
 

@@ -93,8 +93,8 @@ struct PoolState {
   alloc::Fragmentation fragmentation;
 };
 
-// A step of a test of memory: an iteration of range or churn, utilization, an inspection of
-// lifetimes.
+// A step of a test of memory. range, churn: an iteration; utilization: the whole test; lifetimes:
+// an inspection.
 struct StressStep {
   double ms = 0;              // both kernels; only the one that allocates if a request was refused
   std::uint64_t blocks = 0;   // blocks in use after the first kernel

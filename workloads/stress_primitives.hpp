@@ -29,7 +29,7 @@ struct PrimitiveJob {
   PrimitiveTest test = PrimitiveTest::bulk_semaphore;
   std::uint32_t threads = 1024;
   std::uint32_t batch = 512;  // of the semaphores
-  // Rcu: number of threads per thread that finds its tag, itself included.
+  // Rcu: one thread of this many removes an element; the others only read.
   std::uint32_t readers = 1;
   double seconds = 60;  // time limit
 };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The circular lists as published in RegEff section 5, with headers in the pool, followed by the
 // steps that lead from the published CFMMalloc to the redesigned one (circular_lists.hpp): each
-// step changes one thing. Differs from the paper: merged memory is reused only after all threads
-// that may still read its headers have left; a request is refused only if no chunk can serve it;
-// blocks are aligned to 16 bytes; fused words have 64 bits (circular_list_published/list.hpp).
-// Limits: see list.hpp.
+// step changes one thing. Differs from the paper: merged memory is reused only after the searches
+// that may still read its headers have ended; a request is refused only if no chunk can serve it;
+// blocks are aligned to 16 bytes; flag and link in one word have 64 bits. More:
+// circular_list_published/list.hpp.
 #pragma once
 
 #include "simt/cxx20.hpp"  // first

@@ -238,8 +238,8 @@ struct HallocOn {
       if (turn % 16 == 15 && thread.aborted()) return seats;
       thread.pause(turn);
     }
-    // No slab can become a head. Tries empty slabs, then any slab with a free block of the class,
-    // to which the search for an empty slab may have added hints.
+    // No slab can become a head. Searches empty slabs, then slabs with a free block of the class;
+    // in this order, since the first search may add hints for the second.
     HEAPWOOD_ROLLED
     for (const std::uint32_t map : {slabs->empty(), slabs->room(k)}) {
       if (seats.before == BlockPages::none) seats = BlockPages::search(slabs, map, k, start, n);

@@ -215,7 +215,7 @@ class Layout {
     for (std::uint32_t i = host.read(a.high_water); i < a.fresh_end; ++i) counts[i] = 0;
     // Mark the blocks that slots hold.
     for (std::uint32_t i = 0; i < slots; ++i) copy.empty_slot(BlockClass(i >> copy.slot_shift), i);
-    // Make pages whose blocks are all marked free arenas.
+    // Free the arenas of pages with all blocks marked.
     for (std::uint32_t i = 0, n = 1; i < a.arenas; i += n) {
       const PageWord page(counts[i]);
       n = 1;

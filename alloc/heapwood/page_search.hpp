@@ -305,7 +305,7 @@ struct PageSearch : PageSlots {
     return HintWord(tickets[released]).load(simt::relaxed);
   }
 
-  // Refusals::refuse(), with as many refusals as there are superblocks, at most 64 MiB of arenas.
+  // Refusals::refuse(); max_refusals: the number of superblocks, at most that of arenas in 64 MiB.
   HEAPWOOD_INLINE std::uint32_t refuse(std::uint32_t i, std::uint32_t granules) const {
     const std::uint32_t superblocks = pages.arenas.superblocks,
                         counted = (1u << 26) >> pages.arenas.shift;

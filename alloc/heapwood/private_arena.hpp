@@ -251,7 +251,7 @@ class PrivateArena {
     if (warp.lane() == 0 && replace_own && base != nullptr) state.own = {used, blocks, base};
     return base;
   }
-  // Allocates two blocks of more than an arena together, while the reserve lasts.
+  // Allocates two blocks that together exceed an arena, while the reserve lasts.
   static HEAPWOOD_OUTLINE BlockPair allocate_pair_from_reserve(Warp warp, State warp_state,
                                                                std::uint32_t first,
                                                                std::uint32_t second) {
@@ -274,7 +274,7 @@ class PrivateArena {
     std::byte* const block = arenas.address(arenas.run_first + below, 0);
     return {block, block + (std::size_t{n} << arenas.shift)};
   }
-  // Allocates two blocks of more than an arena together, without the reserve.
+  // Allocates two blocks that together exceed an arena, without the reserve.
   static HEAPWOOD_OUTLINE BlockPair allocate_pair_as_runs(Warp warp, State warp_state,
                                                           std::uint32_t first,
                                                           std::uint32_t second) {

@@ -295,9 +295,9 @@ class ChunkItems {
       if (seen != 0) before = self->reserve(low(seen) - 1, q);
     }
   }
-  // Finds a chunk and counts a page in it for the caller; `before` gets the number of pages counted
-  // before that one. Tries the chunk of head `seen`, in which the page is counted already, then the
-  // chunks of the queue. Called on the copy of this object in device memory.
+  // Reserves a page for the caller; returns its chunk, or `none`. Tries the chunk that head h had
+  // when read (`seen`; `before`: what reserve() returned for it), then one from the queue, for
+  // which `before` gets that value. Called on the copy of this object in device memory.
   template <class Thread>
   HEAPWOOD_INLINE std::uint32_t next_chunk(Thread& thread, std::uint32_t q, std::uint32_t h,
                                            std::uint64_t seen, std::uint32_t& before) const {

@@ -3,9 +3,8 @@
 // which are chunks, and position p of a queue is in piece number p / (slots per piece). The derived
 // class finds a piece by its number: through an array of pointers ("VA") or a list ("VL"). A piece
 // that has been filled and emptied, according to its count, is released as a chunk if the class has
-// free slots to spare: those of as many pieces as at the start and of one or two more. Otherwise it
-// is attached again after the last piece, with a new number: immediately (VA) or when it is needed
-// (VL).
+// the free slots of one (VL) or two (VA) more pieces than at the start. Otherwise it is attached
+// again after the last piece, with a new number: immediately (VA) or when it is needed (VL).
 //
 // Differs from the paper:
 //   - a thread that puts entries reserves slots for them before it takes tickets, with a bulk
@@ -15,7 +14,7 @@
 //   - a piece is released when its count says that every thread that had a position in it has left,
 //     so no thread accesses its slots afterwards. Chunks in queues of chunks keep their slots, so
 //     those pieces stay;
-//   - one count per piece, of entries taken; an entry that was taken had been put;
+//   - a piece counts only the entries taken: each of them had been put before;
 //   - each class has a few pieces from the start, for the first thousands of threads.
 //
 // Overhead: 4 bytes per entry in the queue, up to two more pieces than at the start per class, 4

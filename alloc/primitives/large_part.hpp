@@ -11,10 +11,7 @@
 
 namespace heapwood::alloc {
 
-// A Buddy (buddy.hpp) stored in the pool itself. The caller's handle holds two pointers to it, and
-// the calls are not inlined, so large requests cost the fast path of small ones no registers and no
-// stack.
-// For the command line: the part is a LargePart, or a HeapPart.
+// The option `large`: LargePart (`buddy`) or HeapPart (`builtin`).
 inline constexpr AllocatorSetting large_setting = setting_of<&AllocatorOptions::large_backend>(
     {.key = "large",
      .json = "large",
@@ -22,6 +19,8 @@ inline constexpr AllocatorSetting large_setting = setting_of<&AllocatorOptions::
               "'heapwood stress' only",
      .words = "buddy builtin"});
 
+// A Buddy (buddy.hpp) stored in the pool itself. A handle holds only two pointers and the calls are
+// not inlined, so large requests cost the fast path of small ones no registers and no stack.
 class LargePart {
  public:
   static constexpr std::size_t head_bytes = 256;  // bytes that `head` must have

@@ -228,8 +228,8 @@ struct Clique {
   std::uint32_t first = 0, anchor = 0;
 };
 
-// The number of new vertices of a clique: 1 + a geometrically distributed number, 3.4 on average.
-// The mean degree of a union of such cliques is twice that.
+// The number of new vertices of a clique, 3.4 on average: 1 + a geometrically distributed number.
+// The mean degree of a union of such cliques is twice 3.4.
 std::uint64_t draw_new_vertices(const Draws& draws, std::uint64_t clique) {
   // Probability of one more, of 256: 1 - 1 / 3.4.
   constexpr std::uint64_t continues = 12 * 256 / 17;
