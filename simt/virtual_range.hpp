@@ -29,7 +29,7 @@ class VirtualRange {
   VirtualRange() = default;
 
   std::byte* base_ = nullptr;
-  std::size_t bytes_ = 0, granularity_ = 0;
+  std::size_t bytes_ = 0, granularity_ = std::size_t{2} << 20;
 };
 
 template <class Range>  // CpuRange or CudaRange
