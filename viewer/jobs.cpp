@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "bench/prepared_scene.hpp"
 #include "bench/program/messages.hpp"
@@ -15,6 +16,10 @@
 namespace heapwood::viewer {
 
 namespace {
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 // Space for events, 16 bytes each. A triangle takes about ten (three arrays allocated and freed,
 // and nodes), more where many triangles overlap.
@@ -52,7 +57,7 @@ bool Jobs::start(const JobSpec& spec) {
     live_.stop();
     const std::string& what = spec.has_scene() ? spec.source : spec.trace;
     progress_ = {.running = true, .kind = spec.kind, .what = what + ": loading"};
-    started_ = simt::HostClock::now();
+    started_ = now();
   }
   changed_.notify_all();
   return true;
@@ -75,7 +80,7 @@ JobProgress Jobs::progress() const {
   const std::lock_guard lock(mutex_);
   JobProgress copy = progress_;
   if (copy.kind == JobSpec::Kind::live) return {};
-  if (copy.running) copy.seconds = simt::seconds_since(started_);
+  if (copy.running) copy.seconds = now() - started_;
   return copy;
 }
 

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "bench/bench_runner.hpp"
-#include "simt/clock.hpp"
 #include "viewer/built_scene.hpp"
 #include "viewer/live.hpp"
 #include "viewer/recording.hpp"
@@ -98,7 +97,7 @@ class Jobs {
   JobProgress progress_;
   std::deque<JobOutcome> outcomes_;
   bool stop_ = false;
-  simt::HostClock::time_point started_{};
+  double started_ = 0;
   std::thread thread_;  // declared last because it uses everything above
 };
 

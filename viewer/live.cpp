@@ -11,7 +11,6 @@
 #include "bench/results/format.hpp"
 #include "kdtree/check/quality.hpp"
 #include "scenes/moving/moving_scene.hpp"
-#include "simt/clock.hpp"
 #include "viewer/jobs.hpp"
 
 namespace heapwood::viewer {
@@ -172,7 +171,7 @@ void LiveView::show_recordings() {
   }
 }
 
-using Clock = simt::HostClock;
+using Clock = std::chrono::steady_clock;
 
 void LiveLink::choose(const LiveAllocators& allocators) {
   const std::lock_guard lock(mutex_);
@@ -294,7 +293,7 @@ class LiveLoop {
       if (source_->moves()) {
         // The picture of a moving scene is never complete: it gets the time that is left in a
         // smooth frame.
-        const double spent = simt::seconds_since(begin);
+        const double spent = std::chrono::duration<double>(Clock::now() - begin).count();
         const double left = std::min(smooth_frame_seconds - spent, seconds);
         link_.leave_to_picture(std::max(left, min_picture_seconds), false);
       } else {
@@ -352,11 +351,13 @@ class LiveLoop {
 
   void restart(unsigned number) {
     sides_[number] = {sides_[number].allocator};
-    link_.publish({.kind = LiveEvent::Kind::restarted,
-                   .side = number,
-                   .allocator = sides_[number].allocator,
-                   .pool_bytes = pool_bytes(),
-                   .moves = source_->moves()});
+    LiveEvent event;
+    event.kind = LiveEvent::Kind::restarted;
+    event.side = number;
+    event.allocator = sides_[number].allocator;
+    event.pool_bytes = pool_bytes();
+    event.moves = source_->moves();
+    link_.publish(std::move(event));
   }
 
   // Builds a frame and returns the seconds. An exhausted side stays as it is.
@@ -392,10 +393,12 @@ class LiveLoop {
     source_->workspace().set_allocator_options(entry.options);
     const kdtree::RecordedRun run = bench::compiled_for(entry, spec_.device)
                                         .build_recorded(source_->workspace(), options(), capacity);
-    link_.publish({.kind = LiveEvent::Kind::recording,
-                   .side = number,
-                   .recording = std::make_shared<const Recording>(
-                       source_->name(), entry, spec_.device.key, pool_bytes(), run)});
+    LiveEvent event;
+    event.kind = LiveEvent::Kind::recording;
+    event.side = number;
+    event.recording = std::make_shared<const Recording>(source_->name(), entry, spec_.device.key,
+                                                        pool_bytes(), run);
+    link_.publish(std::move(event));
   }
 
   // A moving scene has 20 frames/s if its builds leave time for that, which is how often the window

@@ -38,8 +38,8 @@ struct LiveEvent {
   enum class Kind { sample, recording, restarted };
   Kind kind = Kind::sample;
   unsigned side = 0;  // 0 is A, 1 is B
-  LiveSample sample{};
-  std::shared_ptr<const Recording> recording{};  // recording of a frame of this side
+  LiveSample sample;
+  std::shared_ptr<const Recording> recording;  // recording of a frame of this side
   // Set if this side was restarted and its first sample follows.
   const registry::RegisteredAllocator* allocator = nullptr;
   std::uint64_t pool_bytes = 0;

@@ -5,15 +5,17 @@
 #include <bit>
 #include <chrono>
 
-#include "simt/clock.hpp"
 #include "viewer/jobs.hpp"
 
 namespace heapwood::viewer {
 
 namespace {
 
-using Clock = simt::HostClock;
-using simt::seconds_since;
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 // Target duration of a launch. It is short, so that a new view does not wait.
 constexpr double slice_seconds = 0.03;

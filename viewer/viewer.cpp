@@ -8,9 +8,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 
 #include "bench/program/command_files.hpp"
-#include "simt/clock.hpp"
 #include "viewer/camera.hpp"
 #include "viewer/theme.hpp"
 #include "viewer/widgets.hpp"
@@ -26,8 +26,8 @@ std::atomic<bool> close_flag{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
 double clock() {
-  static const auto start = simt::HostClock::now();
-  return simt::seconds_since(start);
+  static const auto start = std::chrono::steady_clock::now();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 // Processor time of the calling thread in seconds.
