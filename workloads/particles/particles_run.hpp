@@ -2,8 +2,6 @@
 // Runs a ParticlesJob with allocator A on a Device.
 #pragma once
 
-#include <algorithm>
-
 #include "alloc/allocator.hpp"
 #include "simt/clock.hpp"
 #include "simt/launch.hpp"
@@ -72,7 +70,8 @@ StepsResult run_particles(const Device& device, const ParticlesJob& job) {
   StepResult& rounds = result.steps.emplace_back();
   try {
     for (std::uint32_t number = 0; number < job.rounds; ++number) {
-      const double seconds_left = std::max(job.seconds - rounds.ms / 1e3, 1e-3);
+      const double seconds_left = job.seconds - rounds.ms / 1e3;
+      if (seconds_left <= 0) throw simt::Stopped(simt::Stopped::Reason::time_limit, traits.id);
       rounds.ms += launch(number, seconds_left);
       if (job.inspects_after(number) && traits.in_pool)
         inspect_pool(kernel.allocator, job.device, number, live, result);
