@@ -158,7 +158,8 @@ void add_stress(Program& program, Invocation& invocation) {
                  {1, 100, false});
   command.flag("--touch", settings.touch, "fill each block and verify it before freeing it");
   command.flag("--coalesced", settings.coalesced,
-               "one request per warp, through the coalescing adaptor");
+               "one request per warp, through the coalescing adaptor;\nonly the allocators that "
+               "RegEff compares");
   command.flag("--wait", settings.wait, "wait for memory while the pool is full");
   command.text("--order", options->order,
                "order of frees in lifetimes and soak: random, lifo,\nimmortal", "ORDER");

@@ -62,6 +62,7 @@ workloads::StepsResult find_peak(ParticlesJob job, const simt::DeviceInfo& devic
     throw_error(Exit::usage, "particles: needs the allocator heapwood, which is not compiled");
   job.device = device.id;
   job.inspects = true;
+  job.seconds = 86400;  // --seconds limits what is measured
   for (std::uint64_t bytes = (1 << 20) + 256 * job.primaries;; bytes *= 2) {
     const simt::Memory pool(device.id, bytes);
     job.pool = {pool.data(), pool.bytes()};

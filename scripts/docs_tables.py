@@ -150,42 +150,36 @@ def text(x, y, words, extra=""):
     return f'<text x="{x:.1f}" y="{y:.1f}" {extra}>{words}</text>'
 
 
-def plot(title, below, columns, ticks, bounds, curves):
-    """SVG of curves {allocator: (label, [(x, value)])} with logarithmic values between two bounds;
-    `columns` are {x: label}, x from 0 to 1."""
-    def at_y(value):
-        return 400 - 340 * log(value / bounds[0]) / log(bounds[1] / bounds[0])
+def plot():
+    """SVG of the slowdown over the size of the pool, with logarithmic axes."""
+    pools, best = pool_builds()
+    curves = [[(pool, one["median_ms"] / best, one) for pool, builds in pools.items()
+               for one in builds if (one["allocator"], one["status"]) == (name, "ok")]
+              for name in COLOURS]
+
+    def at_x(pool):
+        return 48 + 572 * log(pool / min(pools)) / log(max(pools) / min(pools))
+
+    def at_y(slowdown):
+        return 400 - 340 * log(slowdown / 0.9) / log(7 / 0.9)
 
     out = ['<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 800 460" role="img" '
            'font-family="Helvetica, Arial, sans-serif" font-size="13" fill="#1f2328">',
-           '<rect width="800" height="460" fill="#ffffff"/>', text(16, 30, title),
-           text(334, 444, below, 'text-anchor="middle"')]
-    for y in ticks:
+           '<rect width="800" height="460" fill="#ffffff"/>',
+           text(16, 30, "Build time / AtomicMalloc's with ample memory; lower is better"),
+           text(334, 444, "size of the pool / peak bytes in use", 'text-anchor="middle"')]
+    for y in (1, 1.5, 2, 3, 4, 5, 6):
         out += [f'<path d="M48,{at_y(y):.1f}H620" stroke="#d4d7db"/>',
-                text(40, at_y(y) + 4, f"{y:g}", 'text-anchor="end"')]
-    out += [text(48 + 572 * x, 420, label, 'text-anchor="middle"') for x, label in columns.items()]
-    label_y = 440  # above the one before
-    for name, (label, points) in sorted(curves.items(), key=lambda curve: curve[1][1][-1][1]):
-        last, colour = points[-1][1], COLOURS[name]
-        label_y = min(at_y(last) + 4, label_y - 16)
-        line = " ".join(f"{48 + 572 * x:.1f},{at_y(y):.1f}" for x, y in points)
-        out += [f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2"/>',
-                text(632, label_y, f"{label} {digits(last)}", f'style="fill:{colour}"')]
+                text(40, at_y(y) + 4, y, 'text-anchor="end"')]
+    out += [text(at_x(x), 420, f"{x:g}", 'text-anchor="middle"') for x in pools]
+    label = 440  # above the one before
+    for curve in sorted(curves, key=lambda curve: curve[-1][1]):
+        _, last, one = curve[-1]
+        label, colour = min(at_y(last) + 4, label - 16), COLOURS[one["allocator"]]
+        points = " ".join(f"{at_x(x):.1f},{at_y(y):.1f}" for x, y, _ in curve)
+        out += [f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>',
+                text(632, label, f"{one['label']} {last:.2f}", f'style="fill:{colour}"')]
     return "\n".join(out + ["</svg>"]) + "\n"
-
-
-def slowdown_over_pool():
-    pools, best = pool_builds()
-    at = {pool: log(pool / min(pools)) / log(max(pools) / min(pools)) for pool in pools}
-    curves = {}
-    for name in COLOURS:
-        found = [(at[pool], one) for pool, builds in pools.items() for one in builds
-                 if (one["allocator"], one["status"]) == (name, "ok")]
-        if found:
-            curves[name] = found[0][1]["label"], [(x, one["median_ms"] / best) for x, one in found]
-    return plot("Build time / AtomicMalloc's with ample memory; lower is better",
-                "size of the pool / peak bytes in use", {x: f"{p:g}" for p, x in at.items()},
-                (1, 1.5, 2, 3, 4, 5, 6), (0.9, 7), curves)
 
 
 def add(path, topic=None):
@@ -205,8 +199,7 @@ def main(words):
         return add(*words[1:])
     if words not in ([], ["check"]):
         sys.exit(__doc__)
-    made = {ROOT / f"docs/pictures/{plot.__name__}.svg": plot()
-            for plot in (slowdown_over_pool,)}
+    made = {ROOT / "docs/pictures/slowdown_over_pool.svg": plot()}
     for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
         made[path] = TABLE.sub(lambda found: found[1] + markdown(globals()[found[2]]()),
                                path.read_text(encoding="utf-8"))

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: MIT
 # The GPU suite, one output line per test: tests/gpu.sh [BIN-FOLDER] [SCENE-FILE...]
 #   0. alone on the GPU: 1,000 heaps created and destroyed leave its memory free; kernels that wait
-#      for memory for ever, builds and graphs end within 2 s of their time limit;
+#      for memory for ever, builds, particles and graphs end within 2 s of their time limit;
 #   1. the test programs with HEAPWOOD_TEST_DEVICE=cuda:0 (allocator conformance, builder, rays and
 #      pictures), every request of a build refused in turn, and the library in kernels;
-#   2. equal tree hashes on CPU and GPU, with both builders and in a small pool, for the procedural
+#   2. equal tree hashes on CPU and GPU, and in a small pool, for the procedural
 #      scenes and the given files, and a picture twice;
 #   3. heapwood stress with verification of contents, heapwood graph, strings and particles with
 #      their checks, recorded programs replayed, and moving scenes;

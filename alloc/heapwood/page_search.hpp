@@ -2,9 +2,10 @@
 // Searches of the whole pool for a request that its slot cannot serve. They are cooperative:
 // threads that search at the same time share the pool in parts of 8 arenas (words.hpp).
 //
-// A search has shown that the pool is full for a class if all parts have been looked at since it
-// began, and no other search has found blocks of the class meanwhile. Then requests of the class
-// and larger ones are refused after a look at one part each, until one of them finds something.
+// A search for a class has failed if all parts have been looked at since it began, and no other
+// search has found blocks of the class meanwhile. Then the pool is short of the class, and requests
+// take blocks of larger classes; if there are none, the pool is full for the class and larger ones,
+// and requests are refused. In both cases each first looks at one part, until one finds something.
 #pragma once
 
 #include "alloc/heapwood/page_slots.hpp"
