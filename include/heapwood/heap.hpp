@@ -135,7 +135,7 @@ class basic_heap {
     max_request_ = growing_->max_request();
   }
 #if defined(__cpp_lib_span)
-  // Uses memory of the current device that outlives the heap. Of it, 256 bytes are for the heap's
+  // Uses memory of the current device that outlives the heap. Of it, 512 bytes are for the heap's
   // state and up to 510 for alignment to 256 bytes; the rest is the pool.
   explicit basic_heap(std::span<std::byte> memory, stream_handle stream = {},
                       heap_options options = {})
@@ -176,6 +176,8 @@ class basic_heap {
       throw Error(Exit::usage, "heapwood: handle() of a heap that was moved from");
     return {allocator_, pool_, counts(), max_request_};
   }
+  // The address of a copy of the handle, for kernels and containers that have little space for it.
+  basic_heap_ref<A> ref() const { return basic_heap_ref<A>(handle_on_device()); }
 
   // Frees everything, in the order of the stream; may be captured into a CUDA graph. No kernel may
   // use the heap at the same time.
@@ -184,6 +186,7 @@ class basic_heap {
     const simt::StreamDevice device(device_.index, stream);
     alloc::release_pool<A>(pool_, device);
     lay_out(device);
+    copy_handle(device);
   }
 
   // For a heap that grows, between kernels: maps memory until blocks of `bytes` bytes in all fit
@@ -195,8 +198,10 @@ class basic_heap {
     device_.synchronize_device();
     if constexpr (detail::can_grow<A>) {
       if (growing_ != nullptr) {
-        const bool fits = growing_->make_room(bytes, simt::StreamDevice(device_.index, stream));
+        const simt::StreamDevice device(device_.index, stream);
+        const bool fits = growing_->make_room(bytes, device);
         allocator_.resize(growing_->shared());
+        copy_handle(device);
         return fits;
       }
     }
@@ -208,8 +213,10 @@ class basic_heap {
     device_.synchronize_device();
     if constexpr (detail::can_grow<A>) {
       if (growing_ != nullptr) {
-        growing_->shrink(simt::StreamDevice(device_.index, stream));
+        const simt::StreamDevice device(device_.index, stream);
+        growing_->shrink(device);
         allocator_.resize(growing_->shared());
+        copy_handle(device);
       }
     }
   }
@@ -261,12 +268,17 @@ class basic_heap {
  private:
   struct Fixed {};
   using Growing = std::conditional_t<detail::can_grow<A>, detail::GrowingMemory<A>, Fixed>;
-  static constexpr std::size_t unit = 256, state_bytes = 256;
-  static_assert(sizeof(detail::HeapState) <= state_bytes);
+  // Before the pool: HeapState, then a copy of the handle.
+  static constexpr std::size_t unit = 256, state_bytes = 512, counts_bytes = 64;
+  static_assert(sizeof(detail::HeapState) <= counts_bytes);
+  static_assert(sizeof(handle_type) <= state_bytes - counts_bytes);
 
   static std::size_t round_down(std::size_t bytes) { return bytes / unit * unit; }
   detail::HeapState* counts() const {
     return reinterpret_cast<detail::HeapState*>(pool_.base - state_bytes);
+  }
+  handle_type* handle_on_device() const {
+    return reinterpret_cast<handle_type*>(pool_.base - state_bytes + counts_bytes);
   }
   detail::HeapState read_counts() const {
     try {
@@ -291,7 +303,12 @@ class basic_heap {
     allocator_.walk(alloc::HostView(device), [&](const alloc::Region& r) {
       if (r.state == alloc::Region::State::free) max_request_ = std::max(max_request_, r.bytes);
     });
+    copy_handle(device);
     device.synchronize();
+  }
+  void copy_handle(const simt::StreamDevice& device) {
+    const handle_type copy = handle();
+    simt::device_upload(device, handle_on_device(), &copy, sizeof(copy));
   }
   void lay_out(const simt::StreamDevice& device) {
     detail::HeapState none;

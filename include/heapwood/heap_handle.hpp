@@ -123,7 +123,29 @@ class basic_heap_handle : public handle_operations<basic_heap_handle<A>> {
   std::size_t max_request_ = 0;
 };
 
+// The address of a handle in device memory (basic_heap::ref()). Containers store it in place of a
+// handle, which has some 200 bytes. Each call loads from there what it needs.
+template <class A>
+class basic_heap_ref : public handle_operations<basic_heap_ref<A>> {
+ public:
+  // A reference to no heap, which can be assigned to.
+  basic_heap_ref() = default;
+  HEAPWOOD_FN explicit basic_heap_ref(const basic_heap_handle<A>* handle) : handle_(handle) {}
+
+  HEAPWOOD_INLINE void* allocate(std::size_t bytes) const { return handle_->allocate(bytes); }
+  HEAPWOOD_INLINE void deallocate(void* block) const { handle_->deallocate(block); }
+  HEAPWOOD_INLINE bool owns(const void* address) const { return handle_->owns(address); }
+  HEAPWOOD_INLINE std::size_t max_request() const { return handle_->max_request(); }
+  HEAPWOOD_INLINE std::size_t usable_size(const void* block) const {
+    return handle_->usable_size(block);
+  }
+
+ private:
+  const basic_heap_handle<A>* handle_ = nullptr;
+};
+
 using heap_handle = basic_heap_handle<alloc::Heapwood>;
+using heap_ref = basic_heap_ref<alloc::Heapwood>;
 
 }  // namespace HEAPWOOD_TARGET
 }  // namespace heapwood

@@ -43,6 +43,7 @@ TEST(GrowingHeap, BlocksAndHandlesStayValidWhileItGrows) {
   for (const std::size_t bytes : {64, 1000, 7000, 40000}) {
     heap heap(heap_size{4 * mib, 24 * mib});
     const heap_handle h = heap.handle();
+    const heap_ref reference = heap.ref();
     std::vector<std::byte*> blocks = fill(h, bytes);
     const std::size_t at_first = blocks.size();
     EXPECT_GT(at_first * bytes, 3 * mib) << bytes;
@@ -61,7 +62,7 @@ TEST(GrowingHeap, BlocksAndHandlesStayValidWhileItGrows) {
     EXPECT_EQ(wrong_bytes(blocks, bytes), 0u) << bytes;
     EXPECT_GT(heap.stats().used, 18 * mib) << bytes;
     EXPECT_LE(heap.stats().bytes, heap.bytes()) << bytes;
-    for (std::byte* const block : blocks) h.free(block);
+    for (std::byte* const block : blocks) reference.free(block);
   }
 }
 

@@ -59,6 +59,26 @@ TEST(Heap, ResetFreesEverythingAndForgetsRefusals) {
   }
 }
 
+TEST(Heap, AReferenceIsOneAddressAndServesFromTheSameHeap) {
+  static_assert(sizeof(heap_ref) == sizeof(void*));
+  heap heap(mib);
+  const heap_ref reference = heap.ref();
+  EXPECT_EQ(reference.max_request(), heap.max_request());
+  for (int round = 0; round < 2; ++round) {
+    void* const block = reference.malloc(100);
+    ASSERT_NE(block, nullptr);
+    EXPECT_TRUE(heap.handle().owns(block) && reference.owns(block));
+    EXPECT_GE(reference.usable_size(block), 100u);
+    EXPECT_EQ(reference.malloc(2 * mib), nullptr);
+    EXPECT_EQ(heap.stats().too_large, 1u);
+    heap.reset();  // the reference stays valid
+  }
+  heap_ref later;
+  later = reference;
+  later.free(later.make<int>(1));
+  EXPECT_EQ(heap.report_leaks(nullptr), 0u);
+}
+
 TEST(Heap, TellsFullFromTooLarge) {
   heap heap(4 * mib);
   const heap_handle h = heap.handle();

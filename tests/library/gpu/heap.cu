@@ -23,7 +23,8 @@ __device__ unsigned linear_thread() {
 }
 
 // Each thread stamps its block; a block that two threads share loses a stamp.
-__global__ void allocate_and_stamp(heap_handle h, unsigned** blocks, std::size_t bytes) {
+template <class Heap>
+__global__ void allocate_and_stamp(Heap h, unsigned** blocks, std::size_t bytes) {
   const unsigned i = linear_thread();
   auto* const block = static_cast<unsigned*>(h.malloc(bytes));
   if (block != nullptr) *block = i;
@@ -49,7 +50,7 @@ void blocks_of_any_shape() {
       heapwood::shared_array<unsigned*> blocks(threads);
       heapwood::shared_array<unsigned> wrong(1), places(threads);
       for (const std::size_t bytes : {16, 100, 2000}) {
-        allocate_and_stamp<<<grid, block>>>(heap.handle(), blocks.data(), bytes);
+        allocate_and_stamp<<<grid, block>>>(heap.ref(), blocks.data(), bytes);
         check_and_free<<<grid, block>>>(heap.handle(), blocks.data(), wrong.data());
       }
       find_lanes<<<grid, block>>>(places.data());
