@@ -24,12 +24,13 @@ TABLE = re.compile(r"(<!-- table: (\w+) -->\n).*?(?=<!-- end of table -->)", re.
 NOT_SHOWN = re.compile("published|doubly|table|draws|ungrouped|builtin|fdg")
 PROCEDURAL = [f"{name}:200k" for name in ("atrium", "statue", "stadium", "pipes")]
 COLOURS = {"heapwood": "#c9400a", "heapwood-general": "#b4662a", "cfmmalloc": "#1f6fb4",
-           "scatter": "#2a8a57", "halloc": "#8a2a6d", "ouroboros-p-s": "#7a4fb0", "bulk": "#59636e"}
+           "scatter": "#2a8a57", "halloc": "#8a2a6d", "ouroboros-p-s": "#7a4fb0", "bulk": "#59636e",
+           "gallatin": "#a07800", "two-pass": "#1f2328", "rings": "#1f2328"}
 
 
 @functools.cache
-def read(name):
-    return json.loads(gzip.decompress((RESULTS / f"h100-80gb-hbm3-{name}.json.gz").read_bytes()))
+def read(name, gpu="h100-80gb-hbm3"):
+    return json.loads(gzip.decompress((RESULTS / f"{gpu}-{name}.json.gz").read_bytes()))
 
 
 def case(key):
@@ -150,36 +151,76 @@ def text(x, y, words, extra=""):
     return f'<text x="{x:.1f}" y="{y:.1f}" {extra}>{words}</text>'
 
 
-def plot():
-    """SVG of the slowdown over the size of the pool, with logarithmic axes."""
-    pools, best = pool_builds()
-    curves = [[(pool, one["median_ms"] / best, one) for pool, builds in pools.items()
-               for one in builds if (one["allocator"], one["status"]) == (name, "ok")]
-              for name in COLOURS]
+def chart(title, below, curves, ticks, heights):
+    """SVG of a line per allocator; `curves`: {allocator: (label, [(x, y)])}, x from 0 to 1;
+    `ticks`: [(x, label)]; `heights`: the labelled y, on a logarithmic axis."""
+    low, high = heights[0] * 0.9, heights[-1] * 1.1
 
-    def at_x(pool):
-        return 48 + 572 * log(pool / min(pools)) / log(max(pools) / min(pools))
-
-    def at_y(slowdown):
-        return 400 - 340 * log(slowdown / 0.9) / log(7 / 0.9)
+    def at_y(y):
+        return 400 - 340 * log(y / low) / log(high / low)
 
     out = ['<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 800 460" role="img" '
            'font-family="Helvetica, Arial, sans-serif" font-size="13" fill="#1f2328">',
-           '<rect width="800" height="460" fill="#ffffff"/>',
-           text(16, 30, "Build time / AtomicMalloc's with ample memory; lower is better"),
-           text(334, 444, "size of the pool / peak bytes in use", 'text-anchor="middle"')]
-    for y in (1, 1.5, 2, 3, 4, 5, 6):
+           '<rect width="800" height="460" fill="#ffffff"/>', text(16, 30, title),
+           text(334, 444, below, 'text-anchor="middle"')]
+    for y in heights:
         out += [f'<path d="M48,{at_y(y):.1f}H620" stroke="#d4d7db"/>',
-                text(40, at_y(y) + 4, y, 'text-anchor="end"')]
-    out += [text(at_x(x), 420, f"{x:g}", 'text-anchor="middle"') for x in pools]
-    label = 440  # above the one before
-    for curve in sorted(curves, key=lambda curve: curve[-1][1]):
-        _, last, one = curve[-1]
-        label, colour = min(at_y(last) + 4, label - 16), COLOURS[one["allocator"]]
-        points = " ".join(f"{at_x(x):.1f},{at_y(y):.1f}" for x, y, _ in curve)
-        out += [f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>',
-                text(632, label, f"{one['label']} {last:.2f}", f'style="fill:{colour}"')]
+                text(40, at_y(y) + 4, f"{y:g}", 'text-anchor="end"')]
+    out += [text(48 + 572 * x, 420, label, 'text-anchor="middle"') for x, label in ticks]
+    height = 440  # of a label, above the one before
+    for name, (label, points) in sorted(curves.items(), key=lambda one: one[1][1][-1][1]):
+        height = min(at_y(points[-1][1]) + 4, height - 16)
+        line = " ".join(f"{48 + 572 * x:.1f},{at_y(y):.1f}" for x, y in points)
+        out += [f'<polyline points="{line}" fill="none" stroke="{COLOURS[name]}" '
+                'stroke-width="2"/>', text(632, height, label, f'style="fill:{COLOURS[name]}"')]
     return "\n".join(out + ["</svg>"]) + "\n"
+
+
+def slowdown_over_pool():
+    pools, best = pool_builds()
+    width = log(max(pools) / min(pools))
+    curves = {}
+    for name in COLOURS:
+        built = [(pool, one) for pool, builds in pools.items() for one in builds
+                 if (one["allocator"], one["status"]) == (name, "ok")]
+        if built:
+            points = [(log(pool / min(pools)) / width, one["median_ms"] / best)
+                      for pool, one in built]
+            curves[name] = f"{built[0][1]['label']} {points[-1][1]:.2f}", points
+    return chart("Build time / AtomicMalloc's with ample memory; lower is better",
+                 "size of the pool / peak bytes in use", curves,
+                 [(log(x / min(pools)) / width, f"{x:g}") for x in pools], (1, 1.5, 2, 3, 4, 5, 6))
+
+
+def steps_in_4x(topic):
+    """Results of strings or particles in the largest pool, and of the method without one."""
+    return [one for one in read(f"d18e1ce-{topic}", "h200")["results"]
+            if one["allocator"] in COLOURS and one["allocator"] != "heapwood-general"
+            and one.get("pool", "4x") == "4x" and one.get("memory")]
+
+
+def steps_of_strings():
+    results = steps_in_4x("strings")
+    steps = [phase["phase"] for phase in results[0]["phases"]]
+    curves = {one["allocator"]: (f"{one['label']} {one['held_over_live']:.2f}", [
+        (i / (len(steps) - 1), phase["items_per_second"] / 1e6)
+        for i, phase in enumerate(one["phases"]) if "items_per_second" in phase])
+        for one in results}
+    return chart("Million strings per second in each step; higher is better. Numbers: bytes held / "
+                 "bytes in use", "", curves,
+                 [(i / (len(steps) - 1), step) for i, step in enumerate(steps)],
+                 (20, 50, 100, 200, 500, 1000))
+
+
+def memory_of_particles():
+    curves = {}
+    for one in steps_in_4x("particles"):
+        points = [(memory["step"] / 100, memory["held_bytes"] / memory["live_bytes"])
+                  for memory in one["memory"]]
+        refused = " *" if one["refused"] else ""
+        curves[one["allocator"]] = f"{one['label']} {points[-1][1]:.2f}{refused}", points
+    return chart("Bytes held / bytes in use; lower is better. * refuses requests", "round", curves,
+                 [(x / 100, x) for x in range(0, 101, 20)], (1, 2, 4, 8, 16))
 
 
 def add(path, topic=None):
@@ -199,7 +240,8 @@ def main(words):
         return add(*words[1:])
     if words not in ([], ["check"]):
         sys.exit(__doc__)
-    made = {ROOT / "docs/pictures/slowdown_over_pool.svg": plot()}
+    made = {ROOT / f"docs/pictures/{plot.__name__}.svg": plot() for plot in
+            (slowdown_over_pool, steps_of_strings, memory_of_particles)}
     for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
         made[path] = TABLE.sub(lambda found: found[1] + markdown(globals()[found[2]]()),
                                path.read_text(encoding="utf-8"))
