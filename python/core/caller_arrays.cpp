@@ -45,6 +45,37 @@ Rows rows_of(const std::string& what, const ArrayFacts& array, std::size_t strid
   return {array.data, stride, has_doubles};
 }
 
+void check_columns(const std::string& what, const ArrayFacts& array, std::size_t columns) {
+  if (array.shape.empty() || array.shape.back() != columns)
+    refuse_shape(what, array, "(..., " + std::to_string(columns) + ")");
+}
+
+// As many rays or points as an array has rows, on its device.
+Rays rows_like(const std::string& what, const char* unit, const ArrayFacts& array) {
+  constexpr std::size_t max_rays = std::numeric_limits<std::int32_t>::max();
+  Rays rays;
+  rays.shape.assign(array.shape.begin(), array.shape.end() - 1);
+  rays.count = 1;
+  for (const std::size_t extent : rays.shape) rays.count *= extent;
+  if (rays.count > max_rays)
+    refuse_value(what + ": " + std::to_string(rays.count) + " " + unit + ": at most " +
+                 std::to_string(max_rays) + " in one call; pass them in parts");
+  rays.on_gpu = array.on_gpu;
+  rays.gpu = array.gpu;
+  return rays;
+}
+
+// Checks an array with a number per ray.
+void set_end(const char* what, const char* unit, const ArrayFacts* array, const Rays& rays,
+             RayEnd& to) {
+  if (!array) return;
+  if (array->shape != rays.shape)
+    refuse_shape(what, *array,
+                 "a number, or " + text_of(rays.shape) + ", one per " + std::string(unit));
+  to.each = rows_of(what, *array, 1);
+  check_same_device(what, *array, rays);
+}
+
 }  // namespace
 
 std::string text_of(const std::vector<std::size_t>& shape) {
@@ -75,34 +106,20 @@ MeshArray mesh_array(const std::string& what, const ArrayFacts& array) {
 
 Rays rays_of(const ArrayFacts& origins, const ArrayFacts* directions, const ArrayFacts* t_min,
              const ArrayFacts* t_max) {
-  constexpr std::size_t max_rays = std::numeric_limits<std::int32_t>::max();
   const std::string first = directions ? "origins" : "rays",
                     last = directions ? "directions" : "rays";
   // All rays may share one origin or one direction.
   const bool one_direction =
       directions && directions->shape.size() == 1 && origins.shape.size() > 1;
   const ArrayFacts& all = directions && !one_direction ? *directions : origins;
-  const std::size_t columns = directions ? 3 : 6;
-  const auto check_columns = [columns](const std::string& what, const ArrayFacts& array) {
-    if (array.shape.empty() || array.shape.back() != columns)
-      refuse_shape(what, array, "(..., " + std::to_string(columns) + ")");
-  };
-  check_columns(last, directions ? *directions : origins);
-  check_columns(first, origins);
-  Rays rays;
-  rays.shape.assign(all.shape.begin(), all.shape.end() - 1);
-  rays.count = 1;
-  for (const std::size_t extent : rays.shape) rays.count *= extent;
-  if (rays.count > max_rays)
-    refuse_value(last + ": " + std::to_string(rays.count) + " rays: at most " +
-                 std::to_string(max_rays) + " in one call; pass them in parts");
+  if (directions) check_columns(last, *directions, 3);
+  check_columns(first, origins, directions ? 3 : 6);
+  Rays rays = rows_like(last, "rays", all);
   const bool one_origin = directions && origins.shape.size() == 1;
   if (directions && !one_origin && !one_direction && origins.shape != directions->shape)
     refuse_shape(
         "origins", origins,
         text_of(directions->shape) + " as the directions, or a shape that broadcasts to it");
-  rays.on_gpu = all.on_gpu;
-  rays.gpu = all.gpu;
   RayArrays& arrays = rays.arrays;
   if (directions) {
     arrays.origins = rows_of("origins", origins, one_origin ? 0 : 3);
@@ -113,15 +130,16 @@ Rays rays_of(const ArrayFacts& origins, const ArrayFacts* directions, const Arra
     arrays.origins = rows_of("rays", origins, 6);
     arrays.directions = arrays.origins.from_column(3);
   }
-  const auto end = [&](const char* what, const ArrayFacts* array, RayEnd& to) {
-    if (!array) return;
-    if (array->shape != rays.shape)
-      refuse_shape(what, *array, "a number, or " + text_of(rays.shape) + ", one per ray");
-    to.each = rows_of(what, *array, 1);
-    check_same_device(what, *array, rays);
-  };
-  end("t_min", t_min, arrays.t_min);
-  end("t_max", t_max, arrays.t_max);
+  set_end("t_min", "ray", t_min, rays, arrays.t_min);
+  set_end("t_max", "ray", t_max, rays, arrays.t_max);
+  return rays;
+}
+
+Rays points_of(const ArrayFacts& points, const ArrayFacts* max_distance) {
+  check_columns("points", points, 3);
+  Rays rays = rows_like("points", "points", points);
+  rays.arrays.origins = rows_of("points", points, 3);
+  set_end("max_distance", "point", max_distance, rays, rays.arrays.t_max);
   return rays;
 }
 

@@ -51,6 +51,10 @@ struct Rays {
 Rays rays_of(const ArrayFacts& origins, const ArrayFacts* directions, const ArrayFacts* t_min,
              const ArrayFacts* t_max);
 
+// Checks points; max_distance is nullptr or has one number per point. The results are rays without
+// directions.
+Rays points_of(const ArrayFacts& points, const ArrayFacts* max_distance);
+
 // Checks an output array of this type, with the shape rays.shape + more; returns its memory.
 void* output_of(const char* what, const ArrayFacts& array, const std::string& type,
                 const Rays& rays, const std::vector<std::size_t>& more);

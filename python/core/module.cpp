@@ -107,6 +107,14 @@ class RayInput {
     rays.arrays.t_min.all = all_t_min;
     rays.arrays.t_max.all = all_t_max;
   }
+  // Points, as rays without directions.
+  RayInput(ReadArray points, OptionalArray max_distance, float all_max_distance)
+      : arrays_{std::move(points), {}, {}, std::move(max_distance)} {
+    std::optional<ArrayFacts> limit;
+    if (arrays_[3]) limit = ArrayFacts::of(*arrays_[3]);
+    rays = points_of(ArrayFacts::of(*arrays_[0]), limit ? &*limit : nullptr);
+    rays.arrays.t_max.all = all_max_distance;
+  }
 
   nb::tuple shape() const {
     nb::list extents;
@@ -203,6 +211,31 @@ class Scene {
     HitArrays out;
     out.any = output<std::uint8_t>("out", any, "bool8", input.rays, {});
     run(input.rays, streams, [&](const RayQuery& query) { mesh_->trace(query, out); });
+  }
+
+  // With `is_signed`, distances are negative inside.
+  void closest(const RayInput& input, const Streams& streams, bool is_signed,
+               const OptionalOutput& distance, const OptionalOutput& point,
+               const OptionalOutput& triangle, const OptionalOutput& uv,
+               const OptionalOutput& normal) const {
+    const Rays& rays = input.rays;
+    check(rays);
+    HitArrays out;
+    out.t = output<float>("distance", distance, "float32", rays, {});
+    out.triangle = output<std::uint32_t>("primitive_ids", triangle, "uint32", rays, {});
+    out.uv = output<float>("primitive_uvs", uv, "float32", rays, {2});
+    out.normal = output<float>("primitive_normals", normal, "float32", rays, {3});
+    out.point.is_double = rays.arrays.origins.is_double;
+    out.point.data =
+        output<std::byte>("points", point, out.point.is_double ? "float64" : "float32", rays, {3});
+    run(rays, streams, [&](const RayQuery& query) { mesh_->closest(query, out, is_signed); });
+  }
+
+  void contains(const RayInput& input, const Streams& streams, const OptionalOutput& inside) const {
+    check(input.rays);
+    HitArrays out;
+    out.any = output<std::uint8_t>("out", inside, "bool8", input.rays, {});
+    run(input.rays, streams, [&](const RayQuery& query) { mesh_->contains(query, out); });
   }
 
   void count(const RayInput& input, const Streams& streams, bool unique,
@@ -403,6 +436,8 @@ NB_MODULE(_core, m) {
       .def(nb::init<ReadArray, OptionalArray, OptionalArray, OptionalArray, float, float>(),
            nb::arg("origins"), nb::arg("directions").none(), nb::arg("t_min").none(),
            nb::arg("t_max").none(), nb::arg("all_t_min"), nb::arg("all_t_max"))
+      .def(nb::init<ReadArray, OptionalArray, float>(), nb::arg("points"),
+           nb::arg("max_distance").none(), nb::arg("all_max_distance"))
       .def_prop_ro("shape", &RayInput::shape)
       .def_prop_ro("count", [](const RayInput& input) { return input.rays.count; });
   nb::class_<Scene>(m, "Scene")
@@ -416,6 +451,10 @@ NB_MODULE(_core, m) {
            nb::arg("primitive_ids").none(), nb::arg("primitive_uvs").none(),
            nb::arg("primitive_normals").none())
       .def("find_any", &Scene::find_any, nb::arg("rays"), nb::arg("streams"), nb::arg("out"))
+      .def("closest", &Scene::closest, nb::arg("points"), nb::arg("streams"), nb::arg("signed"),
+           nb::arg("distance").none(), nb::arg("at").none(), nb::arg("primitive_ids").none(),
+           nb::arg("primitive_uvs").none(), nb::arg("primitive_normals").none())
+      .def("contains", &Scene::contains, nb::arg("points"), nb::arg("streams"), nb::arg("out"))
       .def("count", &Scene::count, nb::arg("rays"), nb::arg("streams"), nb::arg("unique"),
            nb::arg("out"))
       .def("list", &Scene::list, nb::arg("rays"), nb::arg("streams"), nb::arg("unique"),

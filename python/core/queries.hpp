@@ -30,7 +30,13 @@ struct Queries {
   // Finds closest hits or, if out.any is wanted, only whether there are hits.
   void (*trace)(const simt::DeviceId&, const render::SceneData&, const RayJob&,
                 const HitArrays& out);
-  // The functions `count` and `list` need watertight records.
+  // Finds closest points.
+  void (*closest)(const simt::DeviceId&, const render::SceneData&, const RayJob&,
+                  const HitArrays& out);
+  // The functions `inside`, `count` and `list` need watertight records. `inside` sets out.any for
+  // points inside the mesh, and negates out.t there.
+  void (*inside)(const simt::DeviceId&, const render::SceneData&, const RayJob&,
+                 const HitArrays& out);
   void (*count)(const simt::DeviceId&, const render::SceneData&, const RayJob&,
                 std::uint32_t* counts);
   void (*list)(const simt::DeviceId&, const render::SceneData&, const RayJob&,

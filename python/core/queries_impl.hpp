@@ -2,8 +2,9 @@
 // The functions of Queries for one launcher. Included by queries_cpu.cpp and queries_cuda.cu.
 #pragma once
 
+#include "python/core/mesh_kernels.hpp"
+#include "python/core/point_kernels.hpp"
 #include "python/core/queries.hpp"
-#include "python/core/query_kernels.hpp"
 #include "render/backend_impl.hpp"
 
 namespace heapwood::python {
@@ -72,6 +73,18 @@ struct QueriesOf {
     trace_for<false>(device, scene, job, out);
   }
 
+  static void closest(const simt::DeviceId& device, const render::SceneData& scene,
+                      const RayJob& job, const HitArrays& out) {
+    const kdtree::PointTree tree{scene.nodes, scene.refs, scene.vertices, scene.triangles,
+                                 scene.bounds};
+    launch(device, ClosestKernel{tree, job.rays, job.count, out}, job.count);
+  }
+
+  static void inside(const simt::DeviceId& device, const render::SceneData& scene,
+                     const RayJob& job, const HitArrays& out) {
+    launch(device, InsideKernel{all_hits(scene, job), out}, job.count);
+  }
+
   static void count(const simt::DeviceId& device, const render::SceneData& scene, const RayJob& job,
                     std::uint32_t* counts) {
     launch(device, CountKernel{all_hits(scene, job), counts}, job.count);
@@ -104,8 +117,8 @@ struct QueriesOf {
     return first_invalid;
   }
 
-  static constexpr Queries table{&fill_normals, &trace,          &count,
-                                 &list,         &load_triangles, &load_vertices};
+  static constexpr Queries table{&fill_normals, &trace, &closest,        &inside,
+                                 &count,        &list,  &load_triangles, &load_vertices};
 };
 
 }  // namespace heapwood::python

@@ -84,12 +84,13 @@ struct RayArrays {
   Box bounds;            // of the mesh, relative to its origin
   float max_origin = 0;  // rays with larger coordinates are moved
 
+  // An origin relative to the mesh's.
+  HEAPWOOD_INLINE Vec3d origin(std::size_t i) const {
+    return Vec3d{origins.at(i, 0), origins.at(i, 1), origins.at(i, 2)} - mesh_origin;
+  }
   HEAPWOOD_INLINE kdtree::Ray ray(std::size_t i) const {
     return checked(
-        i,
-        {static_cast<float>(origins.at(i, 0) - mesh_origin.x),
-         static_cast<float>(origins.at(i, 1) - mesh_origin.y),
-         static_cast<float>(origins.at(i, 2) - mesh_origin.z)},
+        i, to_float(origin(i)),
         {static_cast<float>(directions.at(i, 0)), static_cast<float>(directions.at(i, 1)),
          static_cast<float>(directions.at(i, 2))});
   }
@@ -115,10 +116,9 @@ struct RayArrays {
           std::fabs(o.z) > max_origin)) {
       return {ray};
     }
-    const Vec3d origin{origins.at(i, 0), origins.at(i, 1), origins.at(i, 2)},
-        direction{directions.at(i, 0), directions.at(i, 1), directions.at(i, 2)};
+    const Vec3d direction{directions.at(i, 0), directions.at(i, 1), directions.at(i, 2)};
     const kdtree::MovedRay to =
-        kdtree::moved_to_box(bounds, origin - mesh_origin, direction, ray.tmin, ray.tmax);
+        kdtree::moved_to_box(bounds, origin(i), direction, ray.tmin, ray.tmax);
     return {to.ray, to.distance};
   }
   // Whether the rays are one array with six numbers per row.
@@ -151,15 +151,30 @@ inline const FloatPair* pairs_of(const RayArrays& rays) {
   return has_pairs ? static_cast<const FloatPair*>(data) : nullptr;
 }
 
-// The unit normal by the order of the corners. Computed in double precision, in which products of
-// tiny and huge edges stay in range.
+// The unit normal by the order of the corners; 0 without area. Computed in double precision, in
+// which products of tiny and huge edges stay in range.
 HEAPWOOD_INLINE Vec3 unit_normal(const Vec3* vertices, const Triangle& triangle) {
   const Vec3d a = to_double(vertices[triangle.v[0]]), b = to_double(vertices[triangle.v[1]]) - a,
               c = to_double(vertices[triangle.v[2]]) - a;
   const double x = b.y * c.z - b.z * c.y, y = b.z * c.x - b.x * c.z, z = b.x * c.y - b.y * c.x;
-  const double scale = 1 / std::sqrt(x * x + y * y + z * z);
+  const double square = x * x + y * y + z * z, scale = square > 0 ? 1 / std::sqrt(square) : 0;
   return to_float({x * scale, y * scale, z * scale});
 }
+
+// Points that are written, of floats or doubles.
+struct PointRows {
+  std::byte* data = nullptr;
+  bool is_double = false;
+
+  HEAPWOOD_INLINE void set(std::size_t i, Vec3d p) const {
+    const Vec3 rounded = to_float(p);
+    if (is_double)
+      reinterpret_cast<Vec3d*>(data)[i] = p;
+    else
+      reinterpret_cast<Vec3*>(data)[i] = rounded;
+  }
+  std::size_t row_bytes() const { return is_double ? sizeof(Vec3d) : sizeof(Vec3); }
+};
 
 // Results per ray. An array that is nullptr is not computed.
 struct HitArrays {
@@ -168,6 +183,7 @@ struct HitArrays {
   float* uv = nullptr;          // 2 numbers per ray
   float* normal = nullptr;      // 3 numbers per ray
   std::uint8_t* any = nullptr;  // whether there is a hit
+  PointRows point;              // of queries with points
   // Data of the mesh. To compute normals, a GPU needs `normals`, a CPU vertices and triangles.
   const Vec3* vertices = nullptr;
   const Triangle* triangles = nullptr;
@@ -210,6 +226,7 @@ struct HitArrays {
     if (uv != nullptr) rest.uv += 2 * first;
     if (normal != nullptr) rest.normal += 3 * first;
     if (any != nullptr) rest.any += first;
+    if (point.data != nullptr) rest.point.data += first * point.row_bytes();
     return rest;
   }
 };

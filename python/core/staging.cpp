@@ -52,6 +52,7 @@ void for_each_result(Hits& hits, F f) {
   if (hits.uv != nullptr) f(hits.uv, 2, 2);
   if (hits.normal != nullptr) f(hits.normal, 3, 3);
   if (hits.any != nullptr) f(hits.any, 4, 1);
+  if (hits.point.data != nullptr) f(hits.point.data, 5, hits.point.row_bytes());
 }
 
 }  // namespace

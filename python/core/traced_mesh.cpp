@@ -356,25 +356,55 @@ void TracedMesh::for_batches(const RayQuery& query, std::size_t result_bytes, St
   }
 }
 
+// Runs launch(job, results) for batches of rays and their results.
+void TracedMesh::run(const RayQuery& query, const HitArrays& out,
+                     const std::function<void(const RayJob&, const HitArrays&)>& launch) const {
+  const StagingPool::Lease lease(staging_, options_.device.id);
+  Staging& staging = *lease;
+  constexpr std::size_t max_result_bytes = 52;
+  for_batches(query, max_result_bytes, staging,
+              [&](const RayJob& job, std::size_t first, bool staged) {
+                const HitArrays wanted = out.from(first);
+                launch(job, staged ? staging.results(wanted, job.count) : wanted);
+                if (staged) staging.download(wanted, job.count);
+              });
+}
+
 void TracedMesh::trace(const RayQuery& query, HitArrays out) const {
   const std::shared_lock lock(mutex_);
   require_tree();
   const simt::DeviceId& device = options_.device.id;
   const render::SceneData scene = data(options_.watertight);
-  const StagingPool::Lease lease(staging_, device);
-  Staging& staging = *lease;
   out.vertices = scene.vertices;
   out.triangles = scene.triangles;
   if (device.kind == simt::DeviceKind::cuda && out.normal != nullptr)
     out.normals = unit_normals(scene);
-  constexpr std::size_t max_result_bytes = 28;
-  for_batches(query, max_result_bytes, staging,
-              [&](const RayJob& job, std::size_t first, bool staged) {
-                const HitArrays wanted = out.from(first);
-                queries(device).trace(device, scene, job,
-                                      staged ? staging.results(wanted, job.count) : wanted);
-                if (staged) staging.download(wanted, job.count);
-              });
+  run(query, out, [&](const RayJob& job, const HitArrays& results) {
+    queries(device).trace(device, scene, job, results);
+  });
+}
+
+void TracedMesh::closest(const RayQuery& query, HitArrays out, bool is_signed) const {
+  const std::shared_lock lock(mutex_);
+  require_tree();
+  const simt::DeviceId& device = options_.device.id;
+  const render::SceneData scene = is_signed ? corner_data() : data(options_.watertight);
+  out.vertices = scene.vertices;
+  out.triangles = scene.triangles;
+  run(query, out, [&](const RayJob& job, const HitArrays& results) {
+    queries(device).closest(device, scene, job, results);
+    if (is_signed) queries(device).inside(device, scene, job, results);
+  });
+}
+
+void TracedMesh::contains(const RayQuery& query, const HitArrays& out) const {
+  const std::shared_lock lock(mutex_);
+  require_tree();
+  const simt::DeviceId& device = options_.device.id;
+  const render::SceneData scene = corner_data();
+  run(query, out, [&](const RayJob& job, const HitArrays& results) {
+    queries(device).inside(device, scene, job, results);
+  });
 }
 
 void TracedMesh::count(const RayQuery& query, bool unique, std::uint32_t* counts) const {

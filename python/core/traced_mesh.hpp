@@ -22,6 +22,8 @@
 
 namespace heapwood::python {
 
+struct RayJob;
+
 // Copies of the caller's arrays in device memory, a batch of rays at a time, for arrays that are
 // not there already. The memory is kept for the next query.
 class Staging {
@@ -53,7 +55,7 @@ class Staging {
   Rows rows(simt::Memory& memory, const Rows& from, std::size_t count, std::size_t columns) const;
 
   simt::DeviceId device_;
-  simt::Memory rows_[4], results_[5], counts_, splits_, word_;
+  simt::Memory rows_[4], results_[6], counts_, splits_, word_;
 };
 
 // Staging memory of queries that run at the same time.
@@ -94,7 +96,8 @@ struct MeshOptions {
   std::size_t batch_bytes = std::size_t{256} << 20;
 };
 
-// A query. Rays and results are all in the host's memory, or all in that of the mesh's GPU.
+// A query; of points if `rays` has no directions. Rays and results are all in the host's memory, or
+// all in that of the mesh's GPU.
 struct RayQuery {
   RayArrays rays;
   std::size_t count = 0;
@@ -132,6 +135,11 @@ class TracedMesh {
   // Finds closest hits or, if out.any is wanted, only whether there are hits. `out` has `count`
   // rows for each result that is wanted.
   void trace(const RayQuery& query, HitArrays out) const;
+  // Finds the closest points of the mesh to points. With `is_signed`, out.t is negative inside the
+  // mesh.
+  void closest(const RayQuery& query, HitArrays out, bool is_signed) const;
+  // Sets out.any for points inside the mesh.
+  void contains(const RayQuery& query, const HitArrays& out) const;
   // With `unique`, hits of a ray at one distance count once; the first of them is listed.
   void count(const RayQuery& query, bool unique, std::uint32_t* counts) const;
   // `allocate` gets the splits, one more than there are rays, and returns the arrays to be filled.
@@ -162,6 +170,8 @@ class TracedMesh {
   const kdtree::Row* unit_normals(const render::SceneData& scene) const;
   std::size_t first_pool() const;
   bool enlarge_pool();
+  void run(const RayQuery& query, const HitArrays& out,
+           const std::function<void(const RayJob&, const HitArrays&)>& launch) const;
   template <class F>
   void for_batches(const RayQuery& query, std::size_t result_bytes, Staging& staging, F f) const;
   void count_batches(const RayQuery& query, bool unique, const render::SceneData& scene,

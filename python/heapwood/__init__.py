@@ -12,11 +12,12 @@ docs/python.md describes everything. Importing the package starts no CUDA.
 
 from ._errors import DeviceError, Error, OutOfMemory, SceneError
 from ._heap import Heap, HeapStats, include_dir
-from ._scene import INVALID_ID, RayHits, RayLists, Scene, Tree, load_mesh
+from ._scene import INVALID_ID, ClosestPoints, RayHits, RayLists, Scene, Tree, load_mesh
 from ._version import __version__
 
 __all__ = [
     "INVALID_ID",
+    "ClosestPoints",
     "DeviceError",
     "Error",
     "Heap",

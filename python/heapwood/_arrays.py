@@ -31,6 +31,13 @@ class Imported:
     gpu: int | None  # None: host memory
     stream: int | None  # to wait for
 
+    @property
+    def dtype(self) -> str:
+        """The name of its type of numbers."""
+        if hasattr(self.source, "dtype"):
+            return str(self.source.dtype).removeprefix("torch.")
+        return str(np.dtype(self.source.__cuda_array_interface__["typestr"]).name)
+
 
 def to_array(
     name: str, value: Any, stream: int | None, columns: int = 0, *, whole: bool = False
@@ -156,6 +163,28 @@ def _import_interface(name: str, array: Any, stream: int | None, gpu: int) -> Im
         step *= extent
     core = _core.wrap_gpu_array(facts["data"][0], list(shape), dtype.name, gpu, array)
     return Imported(core, array, shape, gpu, stream if stream is not None else facts.get("stream"))
+
+
+def interpolate(values: Any, triangles: np.ndarray, ids: Any, uvs: Any) -> Any:
+    """The values of vertices at points of triangles; 0 for invalid ids."""
+    if isinstance(ids, np.ndarray):
+        xp: Any = np
+        values, corners = np.asarray(values), triangles[np.where(ids < len(triangles), ids, 0)]
+        found = ids < len(triangles)
+    elif _library(ids) == "torch":
+        xp = importlib.import_module("torch")
+        rows = xp.as_tensor(triangles.astype(np.int64), device=ids.device)
+        values, found = xp.as_tensor(values, device=ids.device), ids >= 0
+        corners = rows[xp.where(found, ids, 0).long()]
+    else:
+        xp = importlib.import_module({"cupy": "cupy"}.get(_library(ids), "jax.numpy"))
+        found = ids < len(triangles)
+        values, corners = xp.asarray(values), xp.asarray(triangles)[xp.where(found, ids, 0)]
+    more = (1,) * (len(values.shape) - 1)
+    u, v = (uvs[..., k].reshape(*ids.shape, *more) for k in range(2))
+    first = xp.where(found, 1, 0).reshape(*ids.shape, *more) - u - v
+    a, b, c = (values[corners[..., k]] for k in range(3))
+    return first * a + u * b + v * c
 
 
 def streams_of(*arrays: Imported | Output | None) -> list[int]:

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
 # The extension module (python/core/module.cpp).
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
 class RayInput:
+    @overload
     def __init__(
         self,
         origins: Any,
@@ -15,6 +16,8 @@ class RayInput:
         all_t_min: float,
         all_t_max: float,
     ) -> None: ...
+    @overload
+    def __init__(self, points: Any, max_distance: Any | None, all_max_distance: float) -> None: ...
     @property
     def shape(self) -> tuple[int, ...]: ...
     @property
@@ -54,6 +57,18 @@ class Scene:
         primitive_normals: Any | None,
     ) -> None: ...
     def find_any(self, rays: RayInput, streams: Sequence[int], out: Any) -> None: ...
+    def closest(
+        self,
+        points: RayInput,
+        streams: Sequence[int],
+        signed: bool,
+        distance: Any | None,
+        at: Any | None,
+        primitive_ids: Any | None,
+        primitive_uvs: Any | None,
+        primitive_normals: Any | None,
+    ) -> None: ...
+    def contains(self, points: RayInput, streams: Sequence[int], out: Any) -> None: ...
     def count(self, rays: RayInput, streams: Sequence[int], unique: bool, out: Any) -> None: ...
     def list(
         self,
@@ -86,7 +101,5 @@ class Scene:
     def triangles(self) -> int: ...
 
 def load_mesh(source: str) -> tuple[np.ndarray, np.ndarray]: ...
-def wrap_gpu_array(
-    pointer: int, shape: Sequence[int], dtype: str, gpu: int, owner: Any
-) -> Any: ...
+def wrap_gpu_array(pointer: int, shape: Sequence[int], dtype: str, gpu: int, owner: Any) -> Any: ...
 def new_gpu_array(shape: Sequence[int], dtype: str, gpu: int) -> Any: ...

@@ -20,6 +20,7 @@ from ._arrays import (
     Output,
     import_array,
     import_value,
+    interpolate,
     shape_of,
     spread,
     streams_of,
@@ -29,12 +30,12 @@ from ._arrays import (
 # The primitive id of a ray without a hit.
 INVALID_ID = 0xFFFFFFFF
 
-_FIELDS = {
-    "t_hit": ("float32", ()),
+_OF_TRIANGLE = {
     "primitive_ids": ("uint32", ()),
     "primitive_uvs": ("float32", (2,)),
     "primitive_normals": ("float32", (3,)),
 }
+_HIT_FIELDS = {"t_hit": ("float32", ()), **_OF_TRIANGLE}
 
 
 class _Named:
@@ -59,6 +60,17 @@ class RayHits(_Named):
 
     t_hit: Any = None  # (...) float32: distance in units of the direction; inf: no hit
     primitive_ids: Any = None  # (...) uint32: the triangle; INVALID_ID: no hit
+    primitive_uvs: Any = None  # (..., 2) float32: weights of the second and third corner
+    primitive_normals: Any = None  # (..., 3) float32: unit normal by the order of the corners
+
+
+@dataclass(frozen=True)
+class ClosestPoints(_Named):
+    """Closest points of a mesh. As `out=`, an array that is None is not computed."""
+
+    distance: Any = None  # (...) float32; inf: no triangle closer than max_distance
+    points: Any = None  # (..., 3), of the type of the query's points; NaN: none
+    primitive_ids: Any = None  # (...) uint32: the triangle; INVALID_ID: none
     primitive_uvs: Any = None  # (..., 2) float32: weights of the second and third corner
     primitive_normals: Any = None  # (..., 3) float32: unit normal by the order of the corners
 
@@ -138,6 +150,7 @@ class Scene:
             "batch_bytes": _whole("batch_bytes", batch_bytes, 1),
         }
         self._options = options
+        self._corners: np.ndarray | None = None
         number = options["device"].removeprefix("cuda:")
         gpu = int(number) if number.isdigit() else 0
         corners = import_value("vertices", vertices, stream, gpu, 3)
@@ -211,22 +224,7 @@ class Scene:
         no hit.
         """
         first, input_, streams = self._rays(rays, directions, t_min, t_max, stream)
-        if isinstance(out, Mapping):
-            unknown = [name for name in out if name not in _FIELDS]
-            if unknown:
-                raise ValueError(f"out: '{unknown[0]}': expected {', '.join(_FIELDS)}")
-            out = RayHits(**out)
-        elif not (out is None or isinstance(out, RayHits)):
-            raise TypeError(f"out: {type(out).__name__}: expected RayHits or a dict")
-        outputs: dict[str, Output | None] = {}
-        for name, (dtype, more) in _FIELDS.items():
-            if out is None:
-                outputs[name] = Output(first, (*input_.shape, *more), dtype)
-            else:
-                given = getattr(out, name)
-                outputs[name] = (
-                    None if given is None else GivenOutput(name, given, stream, self._gpu)
-                )
+        outputs = self._outputs(first, out, RayHits, _HIT_FIELDS, input_.shape, stream)
         streams += streams_of(*outputs.values())
         self._core.cast(input_, streams, *(o.core if o else None for o in outputs.values()))
         return RayHits(**{name: o.finish() if o else None for name, o in outputs.items()})
@@ -297,6 +295,80 @@ class Scene:
         self._core.list(input_, streams, bool(unique), allocate)
         return RayLists(*(output.finish() for output in outputs))
 
+    def closest_points(
+        self,
+        points: Any,
+        *,
+        max_distance: Any = math.inf,
+        out: ClosestPoints | Mapping[str, Any] | None = None,
+        stream: int | None = None,
+    ) -> ClosestPoints:
+        """Finds the closest point of the mesh to each point.
+
+        points: (..., 3) numbers. max_distance: a number, or one per point: only triangles closer
+        than that are found, which is faster. out, stream: as of cast_rays().
+
+        Exact in double precision for the mesh's coordinates in single precision. Triangles without
+        area count too. A point that is not finite has no closest point.
+        """
+        first, input_, streams = self._points(points, max_distance, stream)
+        fields = {
+            "distance": ("float32", ()),
+            "points": (str(first.dtype), (3,)),
+            **_OF_TRIANGLE,
+        }
+        outputs = self._outputs(first, out, ClosestPoints, fields, input_.shape, stream)
+        streams += streams_of(*outputs.values())
+        cores = (o.core if o else None for o in outputs.values())
+        self._core.closest(input_, streams, False, *cores)
+        return ClosestPoints(**{name: o.finish() if o else None for name, o in outputs.items()})
+
+    def signed_distance(
+        self,
+        points: Any,
+        *,
+        max_distance: Any = math.inf,
+        out: Any = None,
+        stream: int | None = None,
+    ) -> Any:
+        """The distance of each point from the mesh, negative inside (see contains()): (...)
+        float32. Arguments as of closest_points()."""
+        first, input_, streams = self._points(points, max_distance, stream)
+        output = self._output(first, out, input_.shape, "float32", stream)
+        streams += streams_of(output)
+        self._core.closest(input_, streams, True, output.core, None, None, None, None)
+        return output.finish()
+
+    def contains(self, points: Any, *, out: Any = None, stream: int | None = None) -> Any:
+        """Whether each point is inside the mesh, which should be closed: (...) bool.
+
+        A point is inside if two opposite rays from it hit an odd number of triangles. If they
+        disagree, because one meets an edge or the mesh has a hole, two more pairs are tried; then
+        the point is outside. The order of corners does not matter.
+        """
+        first, input_, streams = self._points(points, None, stream)
+        output = self._output(first, out, input_.shape, "bool", stream)
+        self._core.contains(input_, streams + streams_of(output), output.core)
+        return output.finish()
+
+    def interpolate(self, hits: RayHits | RayLists | ClosestPoints, values: Any) -> Any:
+        """Values of vertices at points of triangles: (...), for values (V,), or (..., n).
+
+        hits: a query's results; where they have no triangle the value is 0. values: of all
+        vertices. The vertices themselves give the points of hits.
+        """
+        ids, uvs = hits.primitive_ids, hits.primitive_uvs
+        if ids is None or uvs is None:
+            raise ValueError("hits: expected primitive_ids and primitive_uvs")
+        if not hasattr(values, "shape"):
+            values = np.asarray(values)
+        shape, count = tuple(values.shape), self.vertex_count
+        if shape[:1] != (count,):
+            raise ValueError(f"values: shape {shape}: expected ({count}, ...)")
+        if self._corners is None:
+            self._corners = self._core.mesh()[1]  # they never change
+        return interpolate(values, self._corners, ids, uvs)
+
     def render(
         self,
         width: int = 640,
@@ -359,6 +431,46 @@ class Scene:
             all_high,
         )
         return first, input_, streams_of(first, second, low, high)
+
+    def _points(
+        self, points: Any, max_distance: Any, stream: int | None
+    ) -> tuple[Imported, _core.RayInput, list[int]]:
+        first = import_value("points", points, stream, self._gpu, 3)
+        limit, all_limit = self._end(
+            "max_distance", max_distance, math.inf, first.shape[:-1], stream
+        )
+        if all_limit < 0:
+            raise ValueError(f"max_distance: {all_limit}: must be at least 0")
+        input_ = _core.RayInput(first.core, limit.core if limit else None, all_limit)
+        return first, input_, streams_of(first, limit)
+
+    def _outputs(
+        self,
+        first: Imported,
+        out: Any,
+        kind: type,
+        fields: dict[str, tuple[str, tuple[int, ...]]],
+        shape: tuple[int, ...],
+        stream: int | None,
+    ) -> dict[str, Output | None]:
+        """Arrays for the results, `kind`, or those of the caller's `out`."""
+        if isinstance(out, Mapping):
+            unknown = [name for name in out if name not in fields]
+            if unknown:
+                raise ValueError(f"out: '{unknown[0]}': expected {', '.join(fields)}")
+            out = kind(**out)
+        elif not (out is None or isinstance(out, kind)):
+            raise TypeError(f"out: {type(out).__name__}: expected {kind.__name__} or a dict")
+        outputs: dict[str, Output | None] = {}
+        for name, (dtype, more) in fields.items():
+            given = None if out is None else getattr(out, name)
+            if out is None:
+                outputs[name] = Output(first, (*shape, *more), dtype)
+            elif given is None:
+                outputs[name] = None
+            else:
+                outputs[name] = GivenOutput(name, given, stream, self._gpu)
+        return outputs
 
     def _end(
         self, name: str, value: Any, default: float, shape: tuple[int, ...], stream: int | None

@@ -99,24 +99,8 @@ class RayMeshIntersector:
         return np.asarray(self.scene.test_occlusions(*_rays(ray_origins, ray_directions)))
 
     def contains_points(self, points: Any) -> np.ndarray:
-        """Whether each point is inside the mesh, which must be closed: (n,) bool.
-
-        A ray from an inside point has an odd number of hits. Two opposite rays are cast per
-        point; if they disagree, because one meets an edge, others are cast.
-        """
-        at = _rows("points", points)
-        inside = np.zeros(len(at), bool)
-        left = np.arange(len(at))
-        random = np.random.default_rng(1)
-        for _ in range(8):
-            if len(left) == 0:
-                break
-            along = np.tile(random.normal(size=3), (len(left), 1))
-            forth = self.scene.count_intersections(at[left], along) % 2 == 1
-            back = self.scene.count_intersections(at[left], -along) % 2 == 1
-            inside[left] = forth & back
-            left = left[forth != back]
-        return inside
+        """Whether each point is inside the mesh, which must be closed: (n,) bool."""
+        return np.asarray(self.scene.contains(_rows("points", points)))
 
     def _points(
         self, origins: np.ndarray, directions: np.ndarray, triangles: np.ndarray, t: np.ndarray

@@ -21,6 +21,18 @@ def cube(size: float = 1.0, centre=(0, 0, 0)) -> tuple[np.ndarray, np.ndarray]:
     return corners * size + np.asarray(centre, float), triangles
 
 
+def cut_cube(n: int, size: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+    """The sides of a cube, cut into n x n squares: rays through its vertices meet edges."""
+    at = (np.arange(n + 1) / n - 0.5) * size
+    u, v = (part.ravel() for part in np.meshgrid(at, at, indexing="ij"))
+    sides = [np.c_[np.full(len(u), side), u, v] for side in (-size / 2, size / 2)]
+    vertices = np.concatenate([np.roll(side, axis, axis=1) for axis in range(3) for side in sides])
+    i, j = (part.ravel() for part in np.meshgrid(range(n), range(n), indexing="ij"))
+    a = i * (n + 1) + j
+    side = np.concatenate([np.c_[a, a + n + 1, a + 1], np.c_[a + 1, a + n + 1, a + n + 2]])
+    return vertices, np.concatenate([side + k * len(u) for k in range(6)]).astype(np.int32)
+
+
 def sphere(rings: int = 12, radius: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
     """A closed sphere of quads cut into triangles."""
     columns = 2 * rings
@@ -32,8 +44,11 @@ def sphere(rings: int = 12, radius: float = 1.0) -> tuple[np.ndarray, np.ndarray
     vertices[0] = vertices[0, :1]
     i, j = np.meshgrid(np.arange(rings), np.arange(columns), indexing="ij")
     k = (j + 1) % columns
-    at = lambda ring, column: ring * columns + np.where(  # noqa: E731
-        (ring == 0) | (ring == rings), 0, column
+    at = lambda ring, column: (
+        ring * columns
+        + np.where(  # noqa: E731
+            (ring == 0) | (ring == rings), 0, column
+        )
     )
     upper = np.stack([at(i, j), at(i + 1, k), at(i + 1, j)], -1)[:-1].reshape(-1, 3)
     lower = np.stack([at(i, j), at(i, k), at(i + 1, k)], -1)[1:].reshape(-1, 3)

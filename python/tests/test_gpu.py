@@ -106,6 +106,22 @@ def test_counts_and_lists_are_those_of_the_cpu_for_long_thin_triangles(unique):
     np.testing.assert_array_equal(np.diff(lists.ray_splits), counts)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("batch_bytes", [256 << 20, 1])
+def test_queries_with_points_are_those_of_the_cpu(dtype, batch_bytes):
+    scene = hw.Scene(*sphere(24), device="cuda", batch_bytes=batch_bytes)
+    expected = hw.Scene(*sphere(24), device="cpu")
+    points = rays_of(10000, dtype)[:, :3]
+    limit = np.random.default_rng(1).random(len(points)).astype(dtype)
+    for limits in ({}, {"max_distance": limit}):
+        closest = scene.closest_points(points, **limits)
+        for name, values in dict(expected.closest_points(points, **limits)).items():
+            np.testing.assert_allclose(closest[name], values, rtol=1e-6, atol=1e-6)
+        signed = expected.signed_distance(points, **limits)
+        np.testing.assert_allclose(scene.signed_distance(points, **limits), signed, atol=1e-6)
+    np.testing.assert_array_equal(scene.contains(points), expected.contains(points))
+
+
 def test_scenes_can_be_copied_and_pickled():
     scene = hw.Scene(*soup(3000), device="cuda")
     scene.update(soup(3000)[0] * 2)
@@ -205,6 +221,22 @@ def test_torch_origins_and_directions(torch, gpu, cpu, one_origin):
     if one_origin:
         origins = origins[0].contiguous()
     assert_same_queries(gpu, cpu, origins, directions)
+
+
+def test_torch_points(torch, gpu, cpu):
+    points = rays_of(5000)[:, :3]
+    tensor = torch.from_numpy(points).cuda()
+    closest, expected = gpu.closest_points(tensor), cpu.closest_points(points)
+    np.testing.assert_allclose(host(closest.points), expected.points, atol=1e-6)
+    assert gpu.contains(tensor).dtype == torch.bool
+    values = np.arange(3.0 * cpu.vertex_count).reshape(-1, 3)
+    found = host(gpu.interpolate(closest, torch.from_numpy(values).cuda()))
+    np.testing.assert_allclose(found, cpu.interpolate(expected, values), rtol=1e-5)
+    hits = gpu.cast_rays(torch.from_numpy(rays_of(5000)).cuda())
+    missed = host(gpu.interpolate(hits, torch.from_numpy(values).cuda()))[
+        host(hits.t_hit) == np.inf
+    ]
+    assert len(missed) > 0 and not missed.any()
 
 
 def test_torch_slices_and_shapes_that_broadcast(torch, gpu, cpu):
@@ -418,6 +450,15 @@ def test_cupy_arrays(cupy, gpu, cpu):
     assert scene.tree.hash == cpu.tree.hash
 
 
+def test_cupy_points(cupy, gpu, cpu):
+    points = rays_of(5000, np.float64)[:, :3]
+    closest, expected = gpu.closest_points(cupy.asarray(points)), cpu.closest_points(points)
+    np.testing.assert_allclose(host(closest.points), expected.points, atol=1e-6)
+    values = np.arange(float(cpu.vertex_count))
+    found = host(gpu.interpolate(closest, cupy.asarray(values)))
+    np.testing.assert_allclose(found, cpu.interpolate(expected, values), rtol=1e-5)
+
+
 @pytest.mark.parametrize("given", [False, True])
 def test_a_query_waits_for_a_stream_of_cupy(cupy, gpu, cpu, given):
     rays = rays_of(20000)
@@ -517,8 +558,9 @@ def test_wrong_tensors(torch, gpu):
 def test_exhausted_memory_of_the_gpu(torch):
     vertices, triangles = sphere(600)  # 1.4 million
     torch.cuda.empty_cache()
-    taken = torch.empty(torch.cuda.mem_get_info()[0] - (128 << 20), dtype=torch.uint8,
-                        device="cuda")
+    taken = torch.empty(
+        torch.cuda.mem_get_info()[0] - (128 << 20), dtype=torch.uint8, device="cuda"
+    )
     with pytest.raises(hw.OutOfMemory, match="cuda:0: "):
         hw.Scene(vertices, triangles, device="cuda")
     del taken

@@ -6,7 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
-from meshes import cube, layers, random_rays, sphere
+from meshes import cube, cut_cube, layers, random_rays, sphere
 
 from heapwood.trimesh import RayMeshIntersector
 
@@ -61,24 +61,9 @@ def test_locations_of_first_hits():
     np.testing.assert_allclose(points, [[0.3, 0.1, 0]], atol=1e-6)
 
 
-def grid(n: int = 4) -> Mesh:
-    """The sides of a cube, cut into n x n squares: rays through its vertices meet edges."""
-    at = np.linspace(-20, 20, n + 1)
-    vertices, faces = [], []
-    for axis in range(3):
-        for side in (-20.0, 20.0):
-            u, v = (part.ravel() for part in np.meshgrid(at, at, indexing="ij"))
-            first = len(np.concatenate(vertices)) if vertices else 0
-            vertices.append(np.roll(np.c_[np.full(len(u), side), u, v], axis, axis=1))
-            i, j = (part.ravel() for part in np.meshgrid(range(n), range(n), indexing="ij"))
-            a = first + i * (n + 1) + j
-            faces += [np.c_[a, a + n + 1, a + 1], np.c_[a + 1, a + n + 1, a + n + 2]]
-    return Mesh(np.concatenate(vertices), np.concatenate(faces))
-
-
 @pytest.mark.parametrize("along", [[0, 0, -1.0], [1, 1, 0.0], [0.3, -0.5, 0.1]])
 def test_all_functions_find_rays_through_edges_and_corners(along):
-    mesh = grid()
+    mesh = Mesh(*cut_cube(4, 40))
     ray = RayMeshIntersector(mesh, device="cpu")
     origins = mesh.vertices - 100 * np.array(along)
     directions = np.tile(along, (len(origins), 1))
