@@ -3,6 +3,9 @@
 
 #include <sys/mman.h>
 #include <unistd.h>
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
 
 #include <algorithm>
 #include <atomic>
@@ -60,6 +63,20 @@ DeviceInfo describe_cpu(int threads) {
   return info;
 }
 
+// AddressSanitizer finds accesses in the guard behind each block of CPU threads. Without it there
+// is none.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr std::size_t guard_bytes = 4096;
+void set_guard(void* block, std::size_t bytes, bool is_set) {
+  void* const guard = static_cast<std::byte*>(block) + bytes;
+  is_set ? __asan_poison_memory_region(guard, guard_bytes)
+         : __asan_unpoison_memory_region(guard, guard_bytes);
+}
+#else
+constexpr std::size_t guard_bytes = 0;
+void set_guard(void*, std::size_t, bool) {}
+#endif
+
 }  // namespace
 
 std::vector<DeviceInfo> list_devices() {
@@ -108,9 +125,10 @@ void* platform_allocate(const DeviceId& device, std::size_t bytes) {
   if (bytes > available_memory()) return nullptr;
   // Reserves addresses only: untouched pages take no memory, so a pool may be many times larger
   // than what a build touches.
-  void* pointer = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+  void* pointer = mmap(nullptr, bytes + guard_bytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (pointer == MAP_FAILED) return nullptr;
+  set_guard(pointer, bytes, true);
   // Requests huge pages, because a tree's accesses are scattered.
   if (bytes >= (std::size_t{4} << 20)) madvise(pointer, bytes, MADV_HUGEPAGE);
   return pointer;
@@ -118,7 +136,8 @@ void* platform_allocate(const DeviceId& device, std::size_t bytes) {
 
 void platform_free(const DeviceId& device, void* block, std::size_t bytes) noexcept {
   if (device.kind == DeviceKind::cuda) return cuda_runtime::free(device.index, block);
-  munmap(block, bytes);
+  set_guard(block, bytes, false);
+  munmap(block, bytes + guard_bytes);
 }
 
 std::size_t platform_available(const DeviceId& device) {

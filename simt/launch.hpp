@@ -10,8 +10,9 @@
 //   double launch(const Kernel&, unsigned warps, const LaunchLimits&) const;
 //     Returns milliseconds. All warps are resident; 0 warps = as many as fit.
 //   double launch_independent(const Kernel&, unsigned warps, const LaunchLimits&) const;
-//     Any number of warps, not all resident: none may wait for another. With Kernel::independent,
-//     warps that have not started at the time limit do not start.
+//     Any number of warps, not all resident: none may wait for another. A GPU launches whole
+//     blocks, so the kernel must do nothing in warps beyond this number. With
+//     Kernel::independent, warps that have not started at the time limit do not start.
 //   void for_each(std::size_t n, F) const;
 //     Calls F(i) for all i < n, in parallel.
 //   unsigned resident_warps<Kernel>() const;

@@ -114,9 +114,9 @@ TEST(Launch, IndependentWarpsMayBeMoreThanFit) {
     EXPECT_GE(cpu.launch_independent(visit(visits), warps), 0);
     EXPECT_EQ(visits, std::vector<std::uint32_t>(warps, warps));
   }
-  std::vector<std::uint32_t> visits(5);
+  std::vector<std::uint32_t> visits(6);
   Lockstep<4>(2).launch_independent(visit(visits), 5);
-  EXPECT_EQ(visits, std::vector<std::uint32_t>(5, 5));
+  EXPECT_EQ(visits, std::vector<std::uint32_t>(6, 6));
 }
 
 // Never ends; each iteration takes a millisecond of a TurnedClock.
