@@ -212,12 +212,12 @@ check "graph" 240 "$bin/heapwood" graph rgg:20k --layout all --batch 1K,10K --ro
   --device "$device"
 check "graph, counted" 240 "$bin/heapwood" graph cliques:20k --init counted --batch 1K --rounds 2 --runs 1 \
   --device "$device"
-check "strings" 240 "$bin/heapwood" strings --rows 100K --device "$device" --runs 1 --pool 4x,1x
-check "particles" 240 "$bin/heapwood" particles --population doubling --particles 50K --rounds 40 --device "$device" --runs 1
+check "strings" 240 "$bin/heapwood" strings --rows 20K --device "$device" --runs 1 --pool 4x,1x
+check "particles" 240 "$bin/heapwood" particles --population doubling --particles 10K --rounds 20 --device "$device" --runs 1
 check "replay of strings" 240 bash -c 'replayed "$@"' _ strings --rows 5K
 check "replay of particles" 240 bash -c 'replayed "$@"' _ particles --particles 2K --rounds 20
 check "replay" 240 bash -c 'replayed "$@"' _ build statue:5k
-check "replay of lifetimes" 240 bash -c 'replayed "$@"' _ stress lifetimes --requests 5K --pool 64M
+check "replay of lifetimes" 240 bash -c 'replayed "$@"' _ stress lifetimes --requests 2K --pool 64M
 check "animate" 240 "$bin/heapwood" animate explode:20k --frames 4 --allocators atomic,heapwood,cfmmalloc,halloc --size 320x180 --trace primary,shaded \
   --keep-pool --device "$device"
 check "host-bench" 240 "$bin/heapwood" host-bench --device "$device"
