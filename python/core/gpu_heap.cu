@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "python/core/gpu_heap.hpp"
 
+#include <bit>
+
 #include "heapwood/heap.hpp"
 #include "simt/stream_device.hpp"
 
@@ -11,19 +13,15 @@ namespace {
 class Heap final : public GpuHeap {
  public:
   // The heap is created on the current device.
-  Heap(int gpu, std::size_t bytes, std::size_t max_bytes)
+  Heap(std::size_t bytes, std::size_t max_bytes)
       : heap_(max_bytes == 0 ? heap(bytes, {}, {{}, true})
-                             : heap(heap_size{bytes, max_bytes}, {}, {{}, true})),
-        copy_(simt::StreamDevice(gpu), sizeof(heap_handle)) {
-    const heap_handle handle = heap_.handle();
-    simt::StreamDevice(gpu).upload(copy_.data(), &handle, sizeof(handle));
-  }
+                             : heap(heap_size{bytes, max_bytes}, {}, {{}, true})) {}
 
   std::string handle() const override {
     const heap_handle handle = heap_.handle();
     return {reinterpret_cast<const char*>(&handle), sizeof(handle)};
   }
-  std::uintptr_t address() const override { return reinterpret_cast<std::uintptr_t>(copy_.data()); }
+  std::uintptr_t address() const override { return std::bit_cast<std::uintptr_t>(heap_.ref()); }
   std::vector<std::pair<std::string, std::uint64_t>> stats() const override {
     const heap_stats s = heap_.stats();
     return {{"bytes", s.bytes},
@@ -45,14 +43,13 @@ class Heap final : public GpuHeap {
 
  private:
   heap heap_;
-  simt::StreamMemory copy_;
 };
 
 }  // namespace
 
 std::unique_ptr<GpuHeap> make_gpu_heap(int gpu, std::size_t bytes, std::size_t max_bytes) {
   const simt::stream_detail::CurrentDevice current(gpu);
-  return std::make_unique<Heap>(gpu, bytes, max_bytes);
+  return std::make_unique<Heap>(bytes, max_bytes);
 }
 
 }  // namespace heapwood::python

@@ -128,6 +128,53 @@ def test_numba_kernels_allocate():
         assert heap.stats().used == 0
 
 
+# Each thread makes a list of the numbers below its own, adds them up, and frees the list.
+LISTS = r"""
+#include <heapwood/heap_handle.hpp>
+#include <torch/extension.h>
+
+struct Node {
+  Node* next;
+  int value;
+};
+
+__global__ void add_up(heapwood::heap_ref heap, int64_t* sums, int64_t count) {
+  const int64_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= count) return;
+  Node* list = nullptr;
+  for (int value = 0; value < i % 50; ++value) list = heap.make<Node>(Node{list, value});
+  while (list != nullptr) {
+    Node* const node = list;
+    sums[i] += node->value;
+    list = node->next;
+    heap.destroy(node);
+  }
+}
+
+torch::Tensor sums(int64_t heap, int64_t count) {
+  const heapwood::heap_ref reference(reinterpret_cast<const heapwood::heap_handle*>(heap));
+  torch::Tensor sums = torch::zeros({count}, torch::dtype(torch::kInt64).device(torch::kCUDA));
+  add_up<<<(count + 255) / 256, 256>>>(reference, sums.data_ptr<int64_t>(), count);
+  return sums;
+}
+"""
+
+
+@needs_gpu
+def test_kernels_of_load_inline_allocate(tmp_path):
+    torch = pytest.importorskip("torch")
+    extension = pytest.importorskip("torch.utils.cpp_extension")
+    if extension.CUDA_HOME is None:
+        pytest.skip("PyTorch finds no nvcc")
+    module = extension.load_inline(
+        "heapwood_lists", "torch::Tensor sums(int64_t heap, int64_t count);", LISTS, ["sums"],
+        extra_include_paths=[hw.include_dir()], build_directory=str(tmp_path))
+    with hw.Heap(64 * MIB) as heap:
+        lengths = torch.arange(10_000, device="cuda") % 50
+        assert torch.equal(module.sums(heap.address, 10_000), lengths * (lengths - 1) // 2)
+        assert heap.stats().used == 0
+
+
 @needs_gpu
 def test_a_full_heap_returns_none_and_counts():
     cupy = pytest.importorskip("cupy")
