@@ -90,10 +90,13 @@ struct AllocatorOptions {
   // Settings of single allocators (AllocatorSetting); a size of 0 is chosen by the allocator.
   // Circular lists: bytes of the smallest chunk of the pre-split (RegEff: 16).
   std::size_t smallest_chunk = 0;
-  // Published circular lists: the initial chunks are binary heaps (RegEff equation 1), or all have
-  // the size `smallest_chunk`.
-  enum class Presplit : std::uint8_t { heap, uniform };
+  // Published circular lists: the initial chunks are binary heaps (RegEff equation 1) down to
+  // `smallest_chunk`, or all of that size; or, as their authors chose them, heaps down to chunks
+  // of one request (tests), or chunks of the root's array and smaller ones (builds).
+  enum class Presplit : std::uint8_t { heap, uniform, payload, root };
   Presplit presplit = Presplit::heap;
+  // Bytes of a request of a stress test, or of a build's first array; 0: unknown.
+  std::size_t request_bytes = 0;
   std::size_t page_bytes = 0;  // scatter
   // Ouroboros: bytes of a chunk, a power of two from 256 to 8192 (published: 8192); max slots of a
   // class's queue of pages (published: 2,000,000).

@@ -36,6 +36,7 @@ class StressDriver {
   void reset(bool frees) {
     alloc::AllocatorOptions options = job_.options;
     options.wait_when_full &= frees;
+    options.request_bytes = bytes_;
     release_.reset();
     result_.reset_ms =
         simt::measure_ms([&] { allocator_ = A::create(job_.pool, options, device_); });

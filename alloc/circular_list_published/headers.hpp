@@ -12,6 +12,7 @@
 // exchange a free state for a busy one.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -282,10 +283,12 @@ class Grace {
 // The initial chunks of a circular list as published. All are free.
 //   - Heap (RegEff section 5.2, equation 1): a binary heap of chunks. Level d has 2^d chunks of
 //     root/2^d units, so every level totals `root`. The root is as large as the pool allows with
-//     the given smallest chunk, 16 bytes in the paper. With one offset per multiprocessor there are
-//     as many heaps, one after the other.
+//     the given smallest chunk: 16 bytes or, as in the authors' tests, that of a request. With one
+//     offset per multiprocessor there are as many heaps, one after the other.
 //   - Uniform (RegEff section 8): as many chunks of one size as fit, each a heap of one level. The
 //     offsets are spread evenly over them.
+//   - From the root, as in the authors' builders: per offset, as many as fit of 2 chunks for the
+//     build's first array, 4 of 0.8 times their size, 8 of 0.64 times, and so on.
 // The memory after the heaps is the last chunk. Limits: a uniform list serves no request above its
 // chunk, because the last chunk is smaller, until frees have merged chunks.
 
@@ -295,10 +298,11 @@ struct Shape {
   std::uint32_t levels = 0;    // per heap
   std::uint32_t smallest = 1;  // units of a chunk of the last level
   std::uint32_t offsets = 1;   // where searches begin, one every heaps/offsets heaps
+  // From the root: units of the first chunk; chunks per offset, and their units.
+  std::uint32_t first = 0, chunks = 0, chunk_units = 0;
 
   static Shape choose(std::uint32_t units, std::uint32_t offsets, std::uint32_t smallest) {
-    Shape s{
-        .units = units, .heaps = offsets, .levels = 0, .smallest = smallest, .offsets = offsets};
+    Shape s{.units = units, .heaps = offsets, .smallest = smallest, .offsets = offsets};
     const std::uint64_t share = units / offsets;
     const auto total = [&](std::uint32_t n) { return n * (std::uint64_t{smallest} << (n - 1)); };
     while (s.levels < 28 && total(s.levels + 1) <= share) ++s.levels;
@@ -315,23 +319,54 @@ struct Shape {
             .offsets = offsets < chunks ? offsets : chunks};
   }
 
+  static Shape from_root(std::uint32_t units, std::uint32_t offsets, std::uint32_t first) {
+    Shape s{.units = units, .heaps = offsets, .offsets = offsets, .first = first};
+    for (std::uint32_t n = 2, size = first;; n *= 2, size = next_size(size)) {
+      const std::uint32_t fitting = std::min(n, (units / offsets - s.chunk_units) / size);
+      s.chunks += fitting;
+      s.chunk_units += fitting * size;
+      if (fitting < n) return s;
+    }
+  }
+  HEAPWOOD_INLINE static std::uint32_t next_size(std::uint32_t size) {
+    return size - size / 5 + (size % 5 <= 2);  // 0.8 of it and a header of half a unit, rounded up
+  }
+
   HEAPWOOD_INLINE std::uint32_t root() const { return levels == 0 ? 0 : smallest << (levels - 1); }
-  HEAPWOOD_INLINE std::uint32_t heap_units() const { return levels * root(); }
-  HEAPWOOD_INLINE std::uint32_t heap_chunks() const { return (1u << levels) - 1; }
+  HEAPWOOD_INLINE std::uint32_t heap_units() const {
+    return first != 0 ? chunk_units : levels * root();
+  }
+  HEAPWOOD_INLINE std::uint32_t heap_chunks() const {
+    return first != 0 ? chunks : (1u << levels) - 1;
+  }
   HEAPWOOD_INLINE std::uint32_t end_of_heaps() const { return heaps * heap_units(); }
   HEAPWOOD_INLINE std::uint32_t heaps_per_offset() const { return heaps / offsets; }
   // Units between the initial positions of two offsets.
   std::uint32_t units_per_offset() const { return heaps_per_offset() * heap_units(); }
 
-  // The position of chunk i of a heap in units; i counts from 1, as in RegEff's equation 1.
-  HEAPWOOD_INLINE std::uint32_t position(std::uint32_t heap, std::uint32_t i) const {
-    const unsigned level = simt::highest_bit(i);
-    return heap * heap_units() + level * root() + (i - (1u << level)) * (root() >> level);
+  struct Chunk {
+    std::uint32_t position, size;  // units
+  };
+  // Chunk i of a heap; i counts from 1, as in RegEff's equation 1.
+  HEAPWOOD_INLINE Chunk chunk(std::uint32_t heap, std::uint32_t i) const {
+    Chunk c{heap * heap_units(), first};
+    if (first == 0) {
+      const unsigned level = simt::highest_bit(i);
+      c.size = root() >> level;
+      c.position += level * root() + (i - (1u << level)) * c.size;
+    } else {
+      std::uint32_t left = i - 1;
+      HEAPWOOD_ROLLED
+      for (std::uint32_t n = 2; left >= n; n *= 2, c.size = next_size(c.size)) {
+        c.position += n * c.size;
+        left -= n;
+      }
+      c.position += left * c.size;
+    }
+    return c;
   }
-  HEAPWOOD_INLINE std::uint32_t size(std::uint32_t i) const {
-    return root() >> simt::highest_bit(i);
-  }
-  // The chunks of a heap with at least `wanted` units are 1 ... fits(wanted).
+  // The chunks of a heap with at least `wanted` units are 1 ... fits(wanted); none from the root,
+  // so that searches draw no chunk.
   HEAPWOOD_INLINE std::uint32_t fits(std::uint32_t wanted) const {
     if (wanted > root()) return 0;
     const unsigned level = simt::highest_bit(root() / wanted);
@@ -353,9 +388,9 @@ struct WriteHeaders {
     const std::uint32_t chunks = shape.heaps * shape.heap_chunks(), last = shape.end_of_heaps();
     if (i < chunks) {
       const auto heap = static_cast<std::uint32_t>(i / shape.heap_chunks());
-      const auto chunk = static_cast<std::uint32_t>(i % shape.heap_chunks()) + 1;
-      const std::uint32_t position = shape.position(heap, chunk),
-                          next = position + shape.size(chunk);
+      const auto [position, size] =
+          shape.chunk(heap, static_cast<std::uint32_t>(i % shape.heap_chunks()) + 1);
+      const std::uint32_t next = position + size;
       headers.init(position, State::free, next);
       previous.store(next, position);
       if (i == 0) previous.store(0, 0);

@@ -64,8 +64,9 @@ class List {
           {.key = "presplit",
            .json = "presplit",
            .about = "the first chunks are the paper's heaps (equation 1), or all of `smallest` "
-                    "bytes, by default 1/1024 of the pool or less; larger requests are refused",
-           .words = "heap uniform"})};
+                    "bytes, by default 1/1024 of the pool or less; larger requests are refused; "
+                    "payload, root: its authors' chunks for tests and for builds",
+           .words = "heap uniform payload root"})};
 
  private:
   static constexpr bool in_pool = storage == Storage::in_pool, doubly = links == Links::both;
@@ -189,14 +190,19 @@ class List {
     offsets_ = as<std::uint32_t>(pool.base + offsets_offset);
     grace_ = Grace(reinterpret_cast<GraceWords*>(pool.base),
                    reinterpret_cast<GraceGroup*>(pool.base + groups_offset), groups);
-    const bool uniform = options.presplit == AllocatorOptions::Presplit::uniform;
-    std::size_t smallest = options.smallest_chunk;
-    if (uniform && smallest == 0)
-      smallest = std::max(min_uniform_chunk, simt::bit_floor(pool.bytes / max_uniform_chunks));
-    const auto units_of_smallest = static_cast<std::uint32_t>(
-        std::clamp<std::size_t>((smallest + granule - 1) / granule, min_chunk, units));
-    shape_ = (uniform ? Shape::uniform : Shape::choose)(static_cast<std::uint32_t>(units), offsets,
-                                                        units_of_smallest);
+    using enum AllocatorOptions::Presplit;
+    const auto presplit = options.presplit;
+    std::size_t chunk = presplit == root || presplit == payload
+                            ? options.request_bytes + header_bytes
+                            : options.smallest_chunk;
+    if (presplit == uniform && chunk == 0)
+      chunk = std::max(min_uniform_chunk, simt::bit_floor(pool.bytes / max_uniform_chunks));
+    const auto units_of_chunk = static_cast<std::uint32_t>(
+        std::clamp<std::size_t>((chunk + granule - 1) / granule, min_chunk, units));
+    shape_ = (presplit == uniform ? Shape::uniform
+              : presplit == root
+                  ? Shape::from_root
+                  : Shape::choose)(static_cast<std::uint32_t>(units), offsets, units_of_chunk);
     simt::device_fill(device.id(), pool.base, 0, tables);
     device.for_each(shape_.headers(), WriteHeaders<Headers, Previous>{headers_, previous_, shape_});
     device.for_each(shape_.offsets, FirstOffset{offsets_, shape_.units_per_offset()});
@@ -341,7 +347,7 @@ class List {
     const bool own = draws++ < own_draws;
     const std::uint32_t among = own ? shape_.heaps_per_offset() : shape_.heaps;
     const std::uint32_t heap = (own ? mine(thread) * among : 0) + scaled(h * 0x9e3779b1u, among);
-    to = shape_.position(heap, 1 + scaled(h, fit));
+    to = shape_.chunk(heap, 1 + scaled(h, fit)).position;
     return true;
   }
 

@@ -59,6 +59,22 @@ Json thinned(const Json& all, std::size_t max_kept = 200) {
   return some;
 }
 
+using Presplit = alloc::AllocatorOptions::Presplit;
+// The words of `presplit=`, in the order of Presplit.
+constexpr const char* presplits[] = {"heap", "uniform", "payload", "root"};
+
+Presplit presplit_of(const Experiment& experiment) {
+  const auto found = std::ranges::find(presplits, experiment.text("presplit", "heap"));
+  return static_cast<Presplit>(found - std::begin(presplits));
+}
+
+// The part of a case's key; "" for the default, so that keys of earlier results remain valid.
+std::string presplit_text(Presplit presplit) {
+  return presplit == Presplit::heap
+             ? ""
+             : fmt::format(" presplit={}", presplits[static_cast<int>(presplit)]);
+}
+
 std::string stress_key(const StressSettings& settings, const StressPoint& point) {
   std::string key = fmt::format("stress {} payload={} pool={}", name(settings.test), point.payload,
                                 point.pool_bytes);
@@ -72,8 +88,7 @@ std::string stress_key(const StressSettings& settings, const StressPoint& point)
     key += fmt::format(" probability={}", settings.probability);
   if (settings.coalesced) key += " coalesced";
   if (settings.allocator.large_backend == alloc::LargeBackend::builtin) key += " large=builtin";
-  if (settings.allocator.presplit == alloc::AllocatorOptions::Presplit::uniform)
-    key += " presplit=uniform";
+  key += presplit_text(settings.allocator.presplit);
   return key + fmt::format(" runs={}", settings.runs);
 }
 
@@ -124,6 +139,7 @@ ReproduceCase build_case(const ChosenScene& scene, const Experiment& experiment,
   job.settings.pool = pools.front();
   if (pools.size() > 1) job.pools = pools;
   if (!page.empty()) job.settings.allocator.page_bytes = parse_bytes(page);
+  job.settings.allocator.presplit = presplit_of(experiment);
   job.settings.runs = experiment.runs(setup);
   job.settings.timeout = job.budget_seconds = setup.seconds * experiment.number("time", 1);
   job.instrument_all = !experiment.has("one");
@@ -131,7 +147,8 @@ ReproduceCase build_case(const ChosenScene& scene, const Experiment& experiment,
   job.pool_probe = registry::find("atomic");
   ReproduceCase one{fmt::format("build {} refs={} pool={} runs={}", scene.label,
                                 kdtree::name(job.settings.refs), pool, job.settings.runs) +
-                        (page.empty() ? "" : " page=" + page),
+                        (page.empty() ? "" : " page=" + page) +
+                        presplit_text(job.settings.allocator.presplit),
                     job.allocators, scene.about};
   one.measure = [job = std::move(job)](const Announce& announce) {
     BenchEvents events;
@@ -284,8 +301,7 @@ ReproduceCases stress_cases(const Experiment& experiment, const ReproduceSetup& 
   settings.probability = experiment.number("probability", 0.75);
   settings.coalesced = experiment.has("coalesced");
   if (experiment.has("builtin")) settings.allocator.large_backend = alloc::LargeBackend::builtin;
-  if (experiment.text("presplit") == "uniform")
-    settings.allocator.presplit = alloc::AllocatorOptions::Presplit::uniform;
+  settings.allocator.presplit = presplit_of(experiment);
   const auto list = [&](const char* key) { return experiment.list(key, setup); };
   std::vector<StressPoint> points = stress_points(
       {list("payload"), list("pool"), list("iterations"), list("blocks"), list("requests")},

@@ -44,9 +44,10 @@ struct ReproduceCase {
 // One kind of measurement and its parameters, in the words of the commands (docs/reproduction.md):
 //
 // stress TEST   payload= pool= iterations= blocks= page= requests=: lists; rounds=, probability=,
-//               coalesced, builtin (large requests go to the platform's malloc), presplit=uniform;
+//               coalesced, builtin (large requests go to the platform's malloc), presplit=;
 //               memory: inspects addresses and fragmentation (slow in large pools)
-// build         scenes=, refs=, pool= (a list: each scene is one case in all pools), page=;
+// build         scenes=, refs=, pool= (a list: each scene is one case in all pools), page=,
+//               presplit=;
 //               one: counts requests with one allocator only, because they depend on the tree only
 // recorded      scenes=, refs=, pool=: records the pool during a build
 // trace, profile   scenes=

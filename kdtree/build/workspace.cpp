@@ -53,6 +53,7 @@ alloc::AllocatorOptions Workspace::allocator_options() const {
   const std::size_t needed = suggested_pool(mesh().triangles.size(), refs(), true);
   alloc::AllocatorOptions options = parts_->options;
   options.has_persistent_warps = true;
+  options.request_bytes = mesh().triangles.size() * ref_bytes(refs());
   options.spare_bytes_for_warps = pool().bytes - std::min(needed, pool().bytes);
   return options;
 }

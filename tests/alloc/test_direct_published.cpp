@@ -48,17 +48,16 @@ using Variants = testing::Types<CMallocPublished, CfmMallocPublished, CMallocDou
                                 CfmMallocUngrouped>;
 TYPED_TEST_SUITE(PublishedList, Variants);
 
-// Threads exchange blocks of a pool that is too small for all of them, and of chunks of one size;
+// Threads exchange blocks of a pool that is too small for all of them, with each pre-split;
 // searches begin at offsets or, with draws, at any chunk.
 TYPED_TEST(PublishedList, BlocksHaveOneOwner) {
   using namespace test;
   constexpr std::uint32_t threads = 4, slots = 24, requests = 3000;
-  for (const bool is_uniform : {false, true}) {
-    AllocatorOptions options;
-    if (is_uniform) {
-      options.smallest_chunk = 512;
-      options.presplit = AllocatorOptions::Presplit::uniform;
-    }
+  using enum AllocatorOptions::Presplit;
+  for (const auto presplit : {heap, uniform, root}) {
+    const bool is_uniform = presplit == uniform;
+    const AllocatorOptions options{
+        .smallest_chunk = is_uniform ? 512u : 0u, .presplit = presplit, .request_bytes = 500};
     const auto size = [&](Random& random) {
       return 4 * (1 + random(random(16) == 0 && !is_uniform ? 400 : 60));
     };
@@ -144,6 +143,17 @@ TEST(PublishedListDoubly, BlocksFreedInAnyOrderBecomeOneChunk) {
   EXPECT_EQ(after[0].bytes, before[0].bytes) << "the root is whole again";
 }
 
+void expect_adjacent_chunks(const published::Shape& s) {
+  std::uint32_t position = 0;
+  for (std::uint32_t heap = 0; heap < s.heaps; ++heap) {
+    for (std::uint32_t i = 1; i <= s.heap_chunks(); ++i) {
+      ASSERT_EQ(s.chunk(heap, i).position, position);
+      position += s.chunk(heap, i).size;
+    }
+  }
+  EXPECT_EQ(position, s.end_of_heaps());
+}
+
 TEST(PublishedListShape, FollowsEquationOne) {
   using published::Shape;
   // A pool of 2 GiB, less the headers at both ends, has 23 levels, a root of 64 MiB and about 604
@@ -157,18 +167,11 @@ TEST(PublishedListShape, FollowsEquationOne) {
       const Shape s = Shape::choose(100'000, heaps, smallest);
       ASSERT_LE(s.end_of_heaps(), s.units);
       EXPECT_GT(std::uint64_t{s.levels + 1} * 2 * s.root() * heaps, s.units);
-      std::uint32_t position = 0;
-      for (std::uint32_t heap = 0; heap < heaps; ++heap) {
-        for (std::uint32_t i = 1; i <= s.heap_chunks(); ++i) {
-          ASSERT_EQ(s.position(heap, i), position);
-          position += s.size(i);
-        }
-      }
-      EXPECT_EQ(position, s.end_of_heaps());
+      expect_adjacent_chunks(s);
       for (std::uint32_t wanted = 1; wanted <= s.root(); wanted = wanted * 3 / 2 + 1) {
         const std::uint32_t fit = s.fits(wanted);
-        EXPECT_GE(s.size(fit), wanted);
-        EXPECT_TRUE(fit == s.heap_chunks() || s.size(fit + 1) < wanted) << wanted;
+        EXPECT_GE(s.chunk(0, fit).size, wanted);
+        EXPECT_TRUE(fit == s.heap_chunks() || s.chunk(0, fit + 1).size < wanted) << wanted;
       }
       EXPECT_EQ(s.fits(s.root() + 1), 0u);
     }
@@ -221,12 +224,33 @@ TEST(PublishedListUniform, HasADefaultSize) {
 }
 
 TEST(PublishedListShape, HasTheSmallestChunkThatIsAskedFor) {
-  for (const std::size_t smallest : {16, 64, 1024}) {
-    const test::OwnPool<CfmMallocPublished> pool(1 << 16, {.smallest_chunk = smallest});
-    std::size_t found = 1 << 16;
+  const auto smallest_of = [](const AllocatorOptions& options) {
+    const test::OwnPool<CfmMallocPublished> pool(1 << 18, options);
+    std::size_t found = 1 << 18;
     for (const Region& r : free_regions(pool.heap)) found = std::min(found, r.bytes + 8);
-    EXPECT_EQ(found, smallest);
+    return found;
+  };
+  for (const std::size_t bytes : {16, 64, 1024})
+    EXPECT_EQ(smallest_of({.smallest_chunk = bytes}), bytes);
+  // Every chunk serves a request, whose size need not be a power of two.
+  using enum AllocatorOptions::Presplit;
+  for (const std::size_t bytes : {16, 48, 112})
+    EXPECT_EQ(smallest_of({.presplit = payload, .request_bytes = bytes}), bytes + 16);
+}
+
+// 2 chunks of the first array's size, 4 of 0.8 times that, and so on.
+TEST(PublishedListShape, FallsFromTheRoot) {
+  using published::Shape;
+  for (const std::uint32_t heaps : {1u, 3u}) {
+    const Shape s = Shape::from_root(100'000, heaps, 1000);
+    expect_adjacent_chunks(s);
+    EXPECT_GT(s.heap_units() + s.chunk(0, s.heap_chunks() + 1).size, s.units / heaps);
+    EXPECT_EQ(s.chunk(0, 2).size, 1000u);
+    EXPECT_EQ(s.chunk(0, 3).size, 801u);
+    EXPECT_EQ(s.chunk(0, 7).size, 642u);
   }
+  const Shape none = Shape::from_root(100, 1, 101);
+  EXPECT_EQ(none.headers(), 2u) << "one chunk of the whole pool";
 }
 
 // A period has passed once it has ended, as soon as the readers that it waits for have left.
