@@ -5,6 +5,7 @@ published/*.json, the functions that judge them in claims_*.py."""
 import dataclasses
 import json
 import pathlib
+import re
 import typing
 
 from .results import Results
@@ -21,8 +22,9 @@ FDG = "fdg-published"  # its superblocks come from CudaMalloc
 HALLOC = "halloc-builtin"  # used in builds; large requests go to CudaMalloc
 # The allocators that RegEff compared, without the lower bounds.
 REGEFF_FULL = ("cuda", "scatter", "halloc", *LISTS)
-# The allocators that RegEff compared in builds, which have large requests.
-REGEFF_BUILDS = ("cuda", "scatter", HALLOC, *LISTS)
+# The allocators that RegEff compared in builds. Without ScatterAlloc: requests above its pages go
+# to a buddy here.
+REGEFF_BUILDS = ("cuda", HALLOC, *LISTS)
 PAGES = ("ouroboros-p-s", "ouroboros-p-va", "ouroboros-p-vl")
 CHUNKS = ("ouroboros-c-s", "ouroboros-c-va", "ouroboros-c-vl")
 
@@ -47,7 +49,10 @@ class Claim:
     statement: str
     rule: str
     needs: str = "gpu"  # "gpu": full parameters on a GPU; "full": on any device; "": any results
+    published: str = ""  # the number in print
     reason: str = ""  # reason why no measurement of this program is about the claim
+    redesign: str = ""  # what is redesigned here, so that the rule's answer is not about the paper
+    cause: str = ""  # if the rule's answer is no: hardware, stand-in, redesign, limit or exceeds
     check: typing.Callable = None  # (Results) -> (True, False or None, evidence)
     # (Results) -> the reason why what was measured is not the claim's subject, or None
     substituted: typing.Callable = lambda results: None
@@ -58,6 +63,11 @@ class Verdict:
     claim: Claim
     verdict: str
     evidence: str
+    extent: str = ""  # how much the rule has read, and which limits applied
+
+    @property
+    def cause(self):
+        return self.claim.cause or "not analysed" if self.verdict == FAILS else ""
 
 
 PAPERS = {
@@ -79,6 +89,7 @@ def published():
 
 CLAIMS = [Claim(paper, **one) for paper, of in published().items() for one in of["claims"]]
 BY_ID = {one.id: one for one in CLAIMS}
+REDESIGNS = {name: text for of in published().values() for name, text in of.get("redesigns", {}).items()}
 
 
 # Forms of allocators that claims are about, and the reason if they were not measured.
@@ -122,7 +133,8 @@ def claim(name=None, published=None, substituted=lambda results: None):
     return add
 
 
-def judge(one: Claim, results: Results):
+def by_rule(one: Claim, results: Results):
+    """The verdict by the claim's rule, whatever form of the algorithm was measured."""
     substitute = one.reason or one.substituted(results)
     if substitute:
         return Verdict(one, SUBSTITUTED, substitute)
@@ -136,34 +148,67 @@ def judge(one: Claim, results: Results):
         return Verdict(
             one, OPEN, "the claim is about the paper's parameters; these results used quick ones"
         )
+    results.read.clear()
+    grids = results.grids(one.items)
     try:
-        answer, evidence = one.check(results)
+        answers = [one.check(results.with_blocks(blocks)) for blocks in grids] or [one.check(results)]
     except NotMeasured as reason:
-        return Verdict(one, OPEN, str(reason))
+        return Verdict(one, OPEN, str(reason), "" if one.redesign else extent(results.read))
     except NotTestable as reason:
-        return Verdict(one, SUBSTITUTED, str(reason))
+        return Verdict(one, SUBSTITUTED, str(reason), extent(results.read))
+    evidence = answers[0][1] if len(answers) == 1 else "; ".join(
+        f"{blocks} blocks: {text}" for blocks, (_, text) in zip(grids, answers)
+    )
+    decided = {answer for answer, _ in answers}
+    answer = decided.pop() if len(decided) == 1 else None
     verdict = OPEN if answer is None else HOLDS if answer else FAILS
-    return Verdict(one, verdict, evidence + stand_ins_text(results, one.items))
+    return Verdict(one, verdict, evidence, extent(results.read))
 
 
-def stand_ins_text(results, items, max_listed=6):
-    """Names the generated scenes and graphs that replace the paper's: "; stand-ins: ..."."""
-    replaced, original = {}, 0
-    for item in items:
-        if item.startswith("own-"):
-            continue  # these scenes are no paper's
-        for case in results.cases_of(item):
-            about = case.get("about") or {}
-            name = about.get("scene") or about.get("graph")
-            if name and about.get("procedural"):
-                replaced[name] = about["source"]
-            elif name:
-                original += 1
-    if not replaced:
+def judge(one: Claim, results: Results):
+    """The verdict: that of the rule, unless it would judge a redesigned algorithm."""
+    found = by_rule(one, results) if one.check or one.reason else Verdict(one, OPEN, "")
+    if not one.redesign:
+        return found
+    measured = f"; the redesign: {found.evidence} ({found.verdict})" if found.extent else ""
+    return Verdict(one, SUBSTITUTED, REDESIGNS[one.redesign] + measured, found.extent)
+
+
+def extent(read):
+    """How much a rule has read: "11 scenes (6 stand-ins), 8 of 11 results complete, 3 to 5 runs; 3
+    stopped or shortened by the time limit (0.7 s)"."""
+    rows = list({(row["key"], row["allocator"]): row for row in read}.values())
+    if not rows:
         return ""
-    if len(replaced) <= max_listed:
-        return "; stand-ins: " + ", ".join(f"{s} for {name}" for name, s in replaced.items())
-    return f"; {'' if original else 'all '}{len(replaced)} scenes or graphs are generated stand-ins"
+    kind = next((key for key in ("scene", "graph") if key in rows[0]), "point")
+    points = {row.get(kind, row["key"]): row.get("procedural") for row in rows}
+    stand_ins = sum(map(bool, points.values()))
+    whole = [row for row in rows if row.get("status") == "ok"]
+    runs = sorted(len(row["runs_ms"]) for row in whole if row.get("runs_ms"))
+    reasons = [row.get("reason") or "" for row in rows]
+    cut = [reason for reason in reasons if re.search(r"finish|not full|slow:|after [\d.]+ s", reason)]
+    limits = sorted({float(s) for reason in cut for s in re.findall(r"([\d.]+) s\b", reason)})
+    others = len(rows) - len(whole) - sum(not one.startswith("slow:") for one in cut)
+    return "".join(
+        (
+            plural(len(points), kind),
+            f" ({plural(stand_ins, 'stand-in')})" if stand_ins else "",
+            f", {len(whole)} of {plural(len(rows), 'result')} complete",
+            f", {numbers(runs)} run{'s' if runs[-1] > 1 else ''}" if runs else "",
+            f"; {len(cut)} stopped or shortened by the time limit" if cut else "",
+            f" ({numbers(limits)} s)" if limits else "",
+            f"; {others} refused or skipped" if others > 0 else "",
+        )
+    )
+
+
+def numbers(values):
+    """The lowest and the highest: "5", "1 to 5"."""
+    return " to ".join(map(figure, sorted({min(values), max(values)})))
+
+
+def plural(count, noun):
+    return f"{count} {noun}{'s' if count != 1 else ''}"
 
 
 def judge_all(results):
@@ -216,9 +261,9 @@ def span(values):
     return f"{range_text(values)}, median {figure(median(values))}"
 
 
-def median_between(low, high, values):
+def median_between(low, high, values, unit=" times"):
     """(answer, evidence): whether the median is in this range."""
-    return low <= median(values) <= high, span(values)
+    return low <= median(values) <= high, span(values) + unit
 
 
 def each_text(results, found):
@@ -287,6 +332,14 @@ def usually_faster(results, pairs, share=0.8):
     if 4 * decided < decided + undecided or decided == 0:
         return None, evidence
     return faster >= share * decided, evidence
+
+
+def needs_presplit(results, word, *items):
+    """Raises if the lists were not measured with this pre-split, their authors'."""
+    for item in items:
+        for row in results.rows(item, CMALLOC):
+            if row.get("presplit") != word:
+                raise NotMeasured(f"the lists were not pre-split as by their authors (presplit={word})")
 
 
 def within_factor(value, published, factor=2):

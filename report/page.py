@@ -81,23 +81,25 @@ def verdicts_in_order(results):
 
 
 def verdicts_markdown(results):
-    """The claims' verdicts as a table for a document."""
+    """The claims' verdicts for a document, one table per paper."""
     verdicts = verdicts_in_order(results)
     counts = collections.Counter(v.verdict for v in verdicts)
     minutes = sum(case["seconds"] for case in results.cases.values()) / 60
-    return "\n".join(
-        [
-            f"{results.device_text()}, version {results.version()}, {len(results.cases)} cases in"
-            f" {minutes:.0f} minutes: {', '.join(f'{counts[v]} {v}' for v in SYMBOLS)}.",
-            "",
-            "| paper | claim | verdict | evidence |",
-            "| :--- | :--- | :--- | :--- |",
-            *(
-                f"| {v.claim.paper} | {v.claim.statement} | {v.verdict} | {v.evidence} |"
-                for v in verdicts
-            ),
-        ]
-    )
+    lines = [
+        f"{results.device_text()}, version {results.version()}, {len(results.cases)} cases in"
+        f" {minutes:.0f} minutes: {', '.join(f'{counts[v]} {v}' for v in SYMBOLS)}."
+    ]
+    for paper in PAPERS:
+        lines += ["", f"## {paper}", "", "| claim | published | verdict | measured | rule |"]
+        lines += ["| :--- | :--- | :--- | :--- | :--- |"]
+        for v in (v for v in verdicts if v.claim.paper == paper):
+            one, cause = v.claim, f": {v.cause}" if v.cause else ""
+            extent = f" ({v.extent})" if v.extent else ""
+            lines.append(
+                f'| <a id="{one.id}"></a>`{one.id}`, {one.where}: {one.statement} | {one.published or "in words"}'
+                f" | {v.verdict}{cause} | {v.evidence}{extent} | {one.rule} |"
+            )
+    return "\n".join(lines)
 
 
 def write_verdicts(path, results):

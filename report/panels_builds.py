@@ -2,14 +2,25 @@
 """Panels of builds: RegEff's tables 3 and 4, and items of this project."""
 
 from .cells import Notes, allocator_table, cell, heading, lines_by_allocator, number, outcome, table
-from .claims_builds import internal_at_peak, internal_points
 from .plots import TIME, TRIANGLES, axis, curve, curve_of, plot, sampled, sampled_and_grid
 from .results import time_of
 from .samples import median
 from .text import bytes_text, figure
 
 MIB = 1 << 20
+INTERNAL = 6  # of a point of a recording (docs/reproduction.md)
 EVENT = axis("requests and frees so far", log=False)
+
+
+def internal_points(row):
+    """The points of a recording that have the internal fragmentation."""
+    return [p for p in row.get("points", []) if len(p) > INTERNAL and p[INTERNAL] is not None]
+
+
+def internal_at_peak(row):
+    """Internal fragmentation of a recording where most blocks are in use."""
+    points = internal_points(row)
+    return max(points, key=lambda point: point[2])[INTERNAL] if points else None
 
 
 def pools_of(rows):

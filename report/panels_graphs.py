@@ -31,11 +31,6 @@ def degree(row):
     return row["edges"] / row["vertices"]
 
 
-def is_small_and_sparse(row):
-    """What the paper calls smaller and sparser graphs."""
-    return row["vertices"] <= 2_000_000 and degree(row) < 10
-
-
 def by_graph(results, item, allocator, figure, **settings):
     """{graph: (figure, result)} of the complete results of an allocator or layout."""
     found = {}

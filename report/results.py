@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Reads, keeps and queries results files."""
 
+import copy
 import gzip
 import json
 import pathlib
@@ -93,16 +94,22 @@ def newest_kept(folder):
     )
 
 
-# Figures with curves over two grids of threads. All rules about them read only the paper's 120
-# blocks.
-AT_120_BLOCKS = ("regeff-3a", "regeff-3c", "regeff-5a", "regeff-5b")
+# Items that are measured with two grids: the paper's 120 blocks, which filled its 15 multiprocessors,
+# and as many as fill the GPU ("fill").
+WITH_GRIDS = ("regeff-3a", "regeff-3b", "regeff-3c", "regeff-5a", "regeff-5b", "regeff-coalesced", "regeff-large")
+
+
+def blocks_of(key):
+    """The number of blocks in the key of a case, or None."""
+    found = re.search(r" blocks=(\d+) ", key)
+    return found and int(found[1])
 
 
 def decisive(item, keys):
-    """The keys of an item's cases that rules read."""
-    if item not in AT_120_BLOCKS:
+    """The keys of an item's cases without which no rule can decide: not those with other grids."""
+    if item not in WITH_GRIDS:
         return keys
-    return [key for key in keys if " blocks=120 " in key] or keys
+    return [key for key in keys if blocks_of(key) == 120] or keys
 
 
 def time_of(row):
@@ -123,6 +130,23 @@ class Results:
             self.left_out += len(case["results"]) - len(kept)
             self.cases[case["key"]] = {**case, "results": kept}
         self.items = {item["id"]: item for item in content["items"]}
+        self.read = []  # the rows that a rule has read; judge() empties it
+
+    def grids(self, items):
+        """The numbers of blocks, from the paper's 120 on, with which all these items were measured."""
+        with_grids = [item for item in items if item in WITH_GRIDS]
+        found = [{blocks_of(case["key"]) for case in self.cases_of(item)} for item in with_grids]
+        return sorted(b for b in set.intersection(*found) if b and b >= 120) if found else []
+
+    def with_blocks(self, blocks):
+        """These results without cases of other grids; with fewer than 120 blocks only beside 120."""
+        chosen = copy.copy(self)
+        chosen.cases = {
+            key: case
+            for key, case in self.cases.items()
+            if blocks_of(key) in (None, blocks) or max(blocks_of(key), blocks) == 120
+        }
+        return chosen
 
     @property
     def on_gpu(self):
@@ -173,6 +197,7 @@ class Results:
                 }
                 if all(row.get(name) == value for name, value in settings.items()):
                     found.append(row)
+        self.read += found
         return found
 
     def complete(self, item, allocator=None, **settings):

@@ -19,11 +19,6 @@ def median(samples):
     return statistics.median(samples) if samples else None
 
 
-def geometric_mean(values):
-    values = [value for value in values if value and value > 0]
-    return math.exp(sum(map(math.log, values)) / len(values)) if values else None
-
-
 def ratio_interval(new, old):
     """95% interval of the ratio of the geometric means of two sets of times: Welch's t interval of
     their logarithms. None if a set has fewer than three samples."""

@@ -7,7 +7,7 @@ import sys
 import unittest
 
 from report import page  # noqa: F401  registers every claim
-from report.claims import CLAIMS, FAILS, HOLDS, judge
+from report.claims import CLAIMS, FAILS, HOLDS, by_rule
 from report.results import SCHEMA, Results
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -135,15 +135,11 @@ def allocating(item, payloads, rounds=2, test="alloc", x="payload_bytes"):
     return made
 
 
-def verdict(name, made):
-    return judge(BY_ID[name], made).verdict
-
-
 class Rules(unittest.TestCase):
     def expect(self, name, *verdicts, **how):
         """verdicts: (expected, items) pairs."""
         for expected, items in verdicts:
-            one = judge(BY_ID[name], results(items, **how))
+            one = by_rule(BY_ID[name], results(items, **how))
             self.assertEqual(one.verdict, expected, f"{name}: {one.evidence}")
             self.assertTrue(one.evidence, name)
 

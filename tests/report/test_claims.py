@@ -47,7 +47,43 @@ class Claims(Rules):
         one = judge(BY_ID["ad-halloc-large"], made)
         self.assertEqual((one.verdict, one.evidence), (OPEN, "2 of 3 cases are measured"))
 
-    def test_figures_over_two_grids_are_judged_by_120_blocks(self):
+    def test_a_redesigned_algorithm_does_not_decide(self):
+        half = {"count": 1, "refused": 1}
+        settings = {"payload_bytes": 2048}
+        bulk = row("bulk", [1], allocations=half, allocate_ms=[1], settings=settings)
+        made = results(one_case("bulk-7", bulk))
+        one = judge(BY_ID["bulk-2k"], made)
+        self.assertEqual(one.verdict, SUBSTITUTED)
+        self.assertIn("Bulk is redesigned here", one.evidence)
+        self.assertIn("the redesign: 50.0% (holds)", one.evidence)
+
+    def test_evidence_has_its_extent_and_a_failing_verdict_a_cause(self):
+        made = halloc_large(1)
+        settings = {"payload_bytes": 9, "large": "builtin"}
+        late = row("halloc", status="failed", reason="not finished after 2 s", settings=settings)
+        made["regeff-large"].append(("another", {}, [late]))
+        one = judge(BY_ID["ad-halloc-large"], results(made))
+        self.assertEqual(one.cause, "not analysed")
+        self.assertEqual(
+            one.extent,
+            "3 points, 2 of 3 results complete, 3 runs; 1 stopped or shortened by the time limit (2 s)",
+        )
+
+    def test_claims_are_judged_at_each_grid_of_all_their_items(self):
+        def made(fill):
+            one = {}
+            for blocks, last in ((120, 12), (1056, fill)):
+                for size, ms in ((64, 1), (131072, last)):
+                    key = f"ad payload={size} blocks={blocks} large=builtin runs=5"
+                    settings = {"payload_bytes": size, "large": "builtin"}
+                    one[key] = (key, {}, [row("halloc", [ms], settings=settings)])
+            return {"regeff-large": list(one.values())}
+
+        self.expect("ad-halloc-large", (HOLDS, made(9)), (OPEN, made(1)))
+        evidence = judge(BY_ID["ad-halloc-large"], results(made(9))).evidence
+        self.assertIn("120 blocks: 1 ms at 64 bytes, 12 ms at 128 KiB; 1056 blocks: 1 ms", evidence)
+
+    def test_figures_over_two_grids_need_120_blocks(self):
         def incomplete(unmeasured):
             rows = [row("cmalloc-published", memory={}, settings={"blocks": 120})]
             one = results({"regeff-3a": [("ad payload=4 blocks=120 runs=5", {}, rows)]})
@@ -64,15 +100,16 @@ class Claims(Rules):
             def rows(key, figures):
                 return [row(a, status=cut.get(a, "ok"), space={key: v}) for a, v in figures.items()]
 
-            shares = {"scatter": 0.5, "halloc": 0.4, **times(0.98, *pages)}
-            iterations = {"scatter": 200, "halloc": 100, **times(300, *pages)}
+            whole_pool = ("scatter-builtin", "halloc-builtin")
+            shares = {**dict(zip(whole_pool, (0.5, 0.4))), **times(0.98, *pages)}
+            iterations = {**dict(zip(whole_pool, (200, 100))), **times(300, *pages)}
             return {
                 **one_case("ouroboros-utilization", *rows("utilization", shares)),
                 **one_case("ouroboros-churn", *rows("iterations", iterations)),
             }
 
         for name in ("utilization-order", "churn-lasts"):
-            self.expect(name, (HOLDS, made()), (OPEN, made(halloc="incomplete")))
+            self.expect(name, (HOLDS, made()), (OPEN, made(**{"halloc-builtin": "incomplete"})))
         self.expect("utilization", (OPEN, made(**times("incomplete", *pages))))
 
     def test_registers(self):

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Each rule with made-up results for each of its verdicts."""
 
-import unittest
-
 from report.claims import CFMALLOC, CFMMALLOC, CHUNKS, CMALLOC, CMMALLOC, FAILS, FDG, HALLOC, HOLDS
-from report.claims import LISTS, OPEN, PAGES, REGEFF_FULL, SUBSTITUTED
+from report.claims import LISTS, OPEN, PAGES, SUBSTITUTED
 from report.claims import judge
 
 from .made import BY_ID
@@ -22,17 +20,17 @@ class Substituted(Rules):
         made |= Builds.table("regeff-t4", {"halloc": 2, **redesigned})
         for name in (
             "registers-lists pool-others multi-generic cfmm-scatter build-lists build-20-lists"
-            " build-multi internal-small internal-variants external-generic external-build"
+            " build-multi internal-variants external-generic external-build"
         ).split():
             self.expect(name, (SUBSTITUTED, made))
 
     def test_claims_whose_subject_nothing_measures(self):
         for name in (
             "ad-scatter-large pages-large-requests pool-cuda pool-halloc fewer-multiprocessors"
-            " reuse-cuda initialization-marks host-minimum"
+            " reuse-cuda initialization-marks host-minimum host-metadata internal-build"
+            " graph-triangles rcu-best"
         ).split():
-            for kind in ("cpu", "cuda"):
-                self.expect(name, (SUBSTITUTED, {}), kind=kind)
+            self.assertEqual(judge(BY_ID[name], results({}, kind="cpu")).verdict, SUBSTITUTED)
 
     def test_published_forms_are_judged_where_they_were_measured(self):
         def made(**last):
@@ -45,14 +43,11 @@ class Substituted(Rules):
         self.expect("cycle-fdg-constant", (SUBSTITUTED, made(fdg=1.1)))
         self.both("cycle-fdg-constant", made(**{FDG: 1.1}), made(**{FDG: 9}))
 
-    def test_stand_in_scenes_are_named(self):
-        def evidence(procedural):
-            about = {"scene": "Dragon", "source": "statue:871k", "procedural": procedural}
-            made = one_case("regeff-t3", row("atomic", [1], median_ms=1), **about)
-            return judge(BY_ID["build-200"], results(made)).evidence
-
-        self.assertIn("stand-ins: statue:871k for Dragon", evidence(True))
-        self.assertNotIn("stand-in", evidence(False))
+    def test_stand_in_scenes_are_counted(self):
+        about = {"scene": "Dragon", "source": "statue:871k", "procedural": True}
+        made = one_case("regeff-t3", row("atomic", [1], median_ms=1), **about)
+        extent = judge(BY_ID["build-200"], results(made)).extent
+        self.assertEqual(extent, "1 scene (1 stand-in), 1 of 1 result complete, 1 run")
 
 
 class GenericTests(Rules):
@@ -68,9 +63,34 @@ class GenericTests(Rules):
         def made(last):
             points = {1 << 20: 1, 1 << 30: last}
             of = {size: times(t, "atomic", "awmalloc", *LISTS) for size, t in points.items()}
-            return sweep("regeff-3b", "pool_bytes", of)
+            return sweep("regeff-3b", "pool_bytes", of, threads=960, iterations=10)
 
         self.both("pool-others", made(1.2), made(2))
+        self.expect("pool-others", (OPEN, made(1.5)))
+        small = {1 << 18: times(9, "atomic", "awmalloc", *LISTS)}  # below twice the requests
+        small = sweep("regeff-3b", "pool_bytes", small, threads=960, iterations=10)
+        self.expect("pool-others", (HOLDS, joined(made(1.2), small)))
+
+    def test_small_pool_of_scatter(self):
+        def made(small, deviation=0):
+            points = {1 << 20: {"scatter": small}, 1 << 30: {"scatter": 1}}
+            one = sweep("regeff-3b", "pool_bytes", points)
+            one["regeff-3b"][0][2][0]["runs_ms"][0] += deviation
+            return one
+
+        self.both("pool-scatter", made(1.2), made(0.9))
+        self.expect("pool-scatter", (OPEN, made(1.2, 0.5)))
+
+    def test_a_failed_payload_is_not_constant(self):
+        def made(status):
+            of = {**times(1, FDG, "awmalloc", "scatter", *LISTS), "atomic": 1, "halloc": 9}
+            ad = over("regeff-3a", "payload_bytes", (4, 64), of, blocks=120, presplit="payload")
+            for one in ad["regeff-3a"][0][2]:
+                if one["allocator"] in (*LISTS, "scatter"):
+                    one["status"] = status
+            return ad
+
+        self.both("ad-constant", made("ok"), made("failed"))
 
     def test_offsets_per_multiprocessor(self):
         def made(multi):
@@ -79,7 +99,6 @@ class GenericTests(Rules):
                 **over("regeff-3a", "payload_bytes", (10, 20, 40), of, blocks=120),
                 **over("regeff-3b", "pool_bytes", (10, 20, 40), of, blocks=120),
                 **over("regeff-3c", "iterations", (10, 20, 40), of, blocks=120),
-                **over("regeff-3d", "blocks", (1, 8, 120), of),
                 **over("regeff-3d-quarter", "blocks", (1, 8, 120), of),
             }
 
@@ -135,31 +154,25 @@ class Probability(Rules):
         three, quarter = (0.75, 3840, 3360), (0.25, 1440, 960)
         self.both(
             "p-counts",
-            self.counts((0.75, 1450, 986)),
             self.counts(three, quarter),
+            self.counts((0.25, 3840, 3360)),
             scale="quick",
             kind="cpu",
         )
-        evidence = judge(BY_ID["p-counts"], results(self.counts(three, quarter))).evidence
-        self.assertIn("1/4 makes 1440 and 960", evidence)
-        self.assertIn("which are the published counts", evidence)
-        self.expect("p-counts", (OPEN, self.counts(quarter)))
+        self.expect("p-counts", (OPEN, self.counts(three)))
 
-    def test_a_verdict_needs_both_probabilities(self):
-        def made(three, quarter):
-            def blocks(item, last):
-                return sweep(item, "blocks", {1: times(1, *OTHERS), 120: times(last, *OTHERS)})
+    def test_flat_beyond_the_launches(self):
+        def made(last, floor=0.01):
+            points = {1: times(1, *OTHERS), 120: times(1, *OTHERS), 1056: times(last, *OTHERS)}
+            return sweep("regeff-3d-quarter", "blocks", points, iterations=10, floor_ms=[floor])
 
-            return {**blocks("regeff-3d", three), **blocks("regeff-3d-quarter", quarter)}
-
-        self.both("p-flat", made(1.5, 1.2), made(3, 4))
-        self.expect("p-flat", (OPEN, made(1.5, 3)))
+        self.both("p-flat", made(1.5), made(3))
+        self.expect("p-flat", (OPEN, made(1.5, floor=0.09)))
 
     def test_linear(self):
         def made(*ms):
             points = {n: {"atomic": t} for n, t in zip((1, 30, 60, 120), ms)}
-            both = ("regeff-3d", "regeff-3d-quarter")
-            return joined(*(sweep(item, "blocks", points) for item in both))
+            return sweep("regeff-3d-quarter", "blocks", points)
 
         self.both("p-linear", made(1, 30, 60, 120), made(1, 9, 1, 9))
         self.expect("p-linear", (HOLDS, made(1, 1.1, 1, 1.1)))
@@ -168,10 +181,11 @@ class Probability(Rules):
 class Builds(Rules):
     @staticmethod
     def table(item, of, **more):
+        about = {"presplit": "root"}
         return cases(
             item,
             *(
-                ({"scene": s}, [row(a, [t], median_ms=t, **more) for a, t in of.items()])
+                ({**about, "scene": s}, [row(a, [t], median_ms=t, **more) for a, t in of.items()])
                 for s in ("a", "b")
             ),
         )
@@ -181,6 +195,9 @@ class Builds(Rules):
             return self.table("regeff-t3", {"atomic": 1, **times(slowdown, *LISTS)})
 
         self.both("build-lists", made(1.2), made(4))
+        unlike = made(1.2)
+        unlike["regeff-t3"][0][1]["presplit"] = "heap"
+        self.expect("build-lists", (OPEN, unlike))
 
     def test_best_page_size_of_scatter(self):
         def made(*pages):
@@ -200,28 +217,25 @@ class Builds(Rules):
             return self.table("regeff-t4", {**times(1, *LISTS), name: halloc})
 
         self.both("build-halloc-lists", made(2, HALLOC), made(1, HALLOC))
+
+        def stopped(halloc):
+            one = made(halloc, HALLOC)
+            for _, _, rows in one["regeff-t4"]:
+                rows[0] |= {"status": "failed", "median_ms": None, "reason": "limit of 20 s; raise"}
+            return one
+
+        # At most 0.1 times is below the range; at most 2 times may be below it.
+        self.expect("build-halloc-lists", (FAILS, stopped(2000)), (OPEN, stopped(40000)))
         self.both("build-20-lists", made(2, HALLOC), made(0.5, HALLOC))
         for name in ("build-halloc-lists", "build-20-lists"):
             self.expect(name, (SUBSTITUTED, made(2, "halloc")))
 
     def test_halloc_where_the_pool_is_large(self):
         def made(halloc, name=HALLOC):
-            return self.table("regeff-t3", {"scatter": 2, name: halloc})
+            return self.table("regeff-t3", {**times(2, *LISTS), name: halloc})
 
         self.both("build-halloc-small", made(1), made(3))
         self.expect("build-halloc-small", (SUBSTITUTED, made(1, "halloc")))
-
-    def test_internal_fragmentation_of_recordings(self):
-        def made(internal):
-            points = [
-                [1, 10, 1, 10, 0, 0, 0.5],
-                [2, 90, 9, 90, 0, 0, internal],
-                [3, 0, 0, 90, 0, 0, None],
-            ]
-            rows = (row(a, points=points) for a in LISTS)
-            return one_case("regeff-recorded", *rows, scene="a")
-
-        self.both("internal-build", made(0.005), made(0.2))
 
     def test_pool_of_halloc(self):
         def made(large):
@@ -312,7 +326,8 @@ class Ouroboros(Rules):
 
     def test_every_variant_lasts(self):
         def made(worst, last=1):
-            iterations = {"scatter": 50, "halloc": 20, **times(90, *VARIANTS), PAGES[1]: worst}
+            iterations = {"scatter-builtin": 50, HALLOC: 20, **times(90, *VARIANTS)}
+            iterations[PAGES[1]] = worst
             rows = (
                 row(a, space={"iterations": n, "iteration_ms": 1, "last_ms": last})
                 for a, n in iterations.items()
@@ -321,6 +336,14 @@ class Ouroboros(Rules):
 
         self.both("churn-lasts", made(60), made(40))
         self.both("churn-steady", made(60), made(60, last=9))
+
+    def test_cuda_slows_down_over_the_iterations(self):
+        def made(*ms):
+            space = {"iterations": len(ms), "steps": [[{"ms": t} for t in ms]]}
+            return one_case("ouroboros-churn", row("cuda", space=space, status="incomplete"))
+
+        # Growth by the same time each: the last is never twice the median.
+        self.both("churn-cuda", made(*range(10, 40)), made(*[10, 20] * 15))
 
 
 class Bulk(Rules):
@@ -386,8 +409,6 @@ class Bulk(Rules):
     def test_sizes(self):
         slow = times(0.5, 2048, 4096, 65536, 131072)
         self.both("bulk-where", self.rates({**slow, 64: 2}), self.rates({**slow, 64: 0.9}))
-        evidence = judge(BY_ID["bulk-where"], results(self.rates({**slow, 64: 2, 128: 3}))).evidence
-        self.assertEqual(evidence, "faster at all 2 other sizes that were measured")
         self.both("bulk-slower", self.rates(slow), self.rates({**slow, 4096: 2}))
         self.expect("bulk-slower", (OPEN, self.rates({64: 2})))
 
@@ -433,12 +454,3 @@ class HostManaged(Rules):
             return one_case("host-4", row("segfit", passes=[{"windows": windows}]))
 
         self.both("host-worst", made(30), made(10))
-
-    def test_arithmetic(self):
-        self.expect("host-metadata", (FAILS, one_case("host-4")))
-
-
-class Coverage(unittest.TestCase):
-    def test_allocators_of_the_paper_are_the_published_forms(self):
-        self.assertTrue(set(LISTS) <= set(REGEFF_FULL))
-        self.assertNotIn("cmalloc", REGEFF_FULL)

@@ -8,6 +8,7 @@ import tempfile
 import unittest
 
 from report import page
+from report.claims import FAILS, judge_all
 from report.results import Results, ResultsError, keep, newest_kept, read
 
 from .made import ROOT, content, row
@@ -95,6 +96,12 @@ class Kept(unittest.TestCase):
             table(page.verdicts_markdown(Results(kept))),
             "write them: RESULTS=docs/results/FILE scripts/report.sh verdicts",
         )
+
+    def test_failing_verdicts_of_the_kept_run_have_a_cause(self):
+        kept = newest_kept(ROOT / "docs/results")
+        for one in judge_all(Results(kept)) if kept else ():
+            causes = "hardware|stand-in|redesign|limit|exceeds|unknown"
+            self.assertRegex(one.cause, f"^({causes}): " if one.verdict == FAILS else "^$")
 
     def test_damaged_files_are_reported(self):
         path = self.root / "x-reproduce.json.gz"
