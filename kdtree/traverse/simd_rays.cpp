@@ -298,13 +298,14 @@ void test_scattered(const Tree& tree, const Ray* rays, std::uint8_t* blocked,
   trace_packets<false>(tree, rays, blocked, which, count);
 }
 
+template <class Result>
+using TraceFunction = void(const Tree&, const Ray*, Result*, const std::uint32_t*, std::uint32_t);
+
 // Traces a block of rays, grouped by the signs of the directions, which decide the order of
 // children. `place_of(i)`: of ray i of the block.
 template <class Result, class PlaceOf>
 void trace_block(const Tree& tree, const Ray* rays, Result* results, std::size_t count,
-                 PlaceOf place_of,
-                 void (*trace)(const Tree&, const Ray*, Result*, const std::uint32_t*,
-                               std::uint32_t)) {
+                 PlaceOf place_of, TraceFunction<Result>* trace) {
   constexpr unsigned kinds = 8;
   std::uint32_t which[kinds][ray_block], ends[kinds] = {};
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -314,33 +315,39 @@ void trace_block(const Tree& tree, const Ray* rays, Result* results, std::size_t
   for (unsigned k = 0; k < kinds; ++k) trace(tree, rays, results, which[k], ends[k]);
 }
 
-}  // namespace
-
-void closest_hits(const TreeView<FastIntersection>& tree, const Ray* rays, Hit* hits,
-                  std::size_t count) {
-  if (!simt::has_eight_lanes()) {
-    for (std::size_t i = 0; i < count; ++i) trace_one(tree, rays[i], hits[i]);
-    return;
-  }
+template <class Result>
+void trace_sorted(const Tree& tree, const Ray* rays, Result* results, std::size_t count,
+                  TraceFunction<Result>* same_origin, TraceFunction<Result>* other) {
   RayOrder order;
   for (std::size_t base = 0; base < count; base += ray_span) {
     const std::size_t n = std::min(ray_span, count - base);
     const std::span<const RayPlace> places = order.of({rays + base, n});
     for (std::size_t i = 0; i < n; i += ray_block) {
       trace_block(
-          tree, rays + base, hits + base, std::min(ray_block, n - i),
+          tree, rays + base, results + base, std::min(ray_block, n - i),
           [&](std::uint32_t k) { return places[i + k]; },
-          order.same_origin() ? trace_coherent : trace_scattered);
+          order.same_origin() ? same_origin : other);
     }
   }
 }
 
+template <class Result>
+void trace_all(const Tree& tree, const Ray* rays, Result* results, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) trace_one(tree, rays[i], results[i]);
+}
+
+}  // namespace
+
+void closest_hits(const TreeView<FastIntersection>& tree, const Ray* rays, Hit* hits,
+                  std::size_t count) {
+  if (!simt::has_eight_lanes()) return trace_all(tree, rays, hits, count);
+  trace_sorted(tree, rays, hits, count, trace_coherent, trace_scattered);
+}
+
 void any_hits(const TreeView<FastIntersection>& tree, const Ray* rays, std::uint8_t* blocked,
-              std::size_t count) {
-  if (!simt::has_eight_lanes()) {
-    for (std::size_t i = 0; i < count; ++i) trace_one(tree, rays[i], blocked[i]);
-    return;
-  }
+              std::size_t count, bool scattered) {
+  if (!simt::has_eight_lanes()) return trace_all(tree, rays, blocked, count);
+  if (scattered) return trace_sorted(tree, rays, blocked, count, test_scattered, test_scattered);
   for (std::size_t base = 0; base < count; base += ray_block) {
     trace_block(
         tree, rays + base, blocked + base, std::min(ray_block, count - base),

@@ -31,11 +31,11 @@ inline constexpr std::size_t ray_span = 65536;
 void closest_hits(const TreeView<FastIntersection>& tree, const Ray* rays, Hit* hits,
                   std::size_t count);
 
-// Sets `blocked` to 1 for each ray that hits anything, else to 0 (any_hit()). The rays are not
-// sorted, only grouped by their signs in blocks of 4,096: adjacent rays should start near each
-// other.
+// Sets `blocked` to 1 for each ray that hits anything, else to 0 (any_hit()). Rays that are not
+// `scattered` are not sorted, only grouped by their signs in blocks of 4,096: adjacent ones should
+// start near each other.
 void any_hits(const TreeView<FastIntersection>& tree, const Ray* rays, std::uint8_t* blocked,
-              std::size_t count);
+              std::size_t count, bool scattered = false);
 
 // ---- the order of rays --------------------------------------------------------------------------
 

@@ -439,7 +439,9 @@ NB_MODULE(_core, m) {
       .def(nb::init<ReadArray, OptionalArray, float>(), nb::arg("points"),
            nb::arg("max_distance").none(), nb::arg("all_max_distance"))
       .def_prop_ro("shape", &RayInput::shape)
-      .def_prop_ro("count", [](const RayInput& input) { return input.rays.count; });
+      .def_prop_ro("count", [](const RayInput& input) { return input.rays.count; })
+      .def_prop_ro("is_double",
+                   [](const RayInput& input) { return input.rays.arrays.origins.is_double; });
   nb::class_<Scene>(m, "Scene")
       .def(nb::init<const ReadArray&, const ReadArray&, const std::string&, int, bool,
                     const std::string&, const std::string&, std::size_t, const Streams&>(),

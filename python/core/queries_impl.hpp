@@ -2,7 +2,6 @@
 // The functions of Queries for one launcher. Included by queries_cpu.cpp and queries_cuda.cu.
 #pragma once
 
-#include "python/core/mesh_kernels.hpp"
 #include "python/core/point_kernels.hpp"
 #include "python/core/queries.hpp"
 #include "render/backend_impl.hpp"
@@ -59,7 +58,6 @@ struct QueriesOf {
     };
     if (scene.watertight) return with(render::view<kdtree::WatertightIntersection>(scene));
     if constexpr (serial) {
-      // Uses closest hits, because packets find these faster than single rays find any hit.
       const auto view = render::view<kdtree::FastIntersection>(scene);
       launch(device, PacketKernel{view.tree, query_rays(job), out}, job.count);
     } else {

@@ -31,13 +31,6 @@ class Imported:
     gpu: int | None  # None: host memory
     stream: int | None  # to wait for
 
-    @property
-    def dtype(self) -> str:
-        """The name of its type of numbers."""
-        if hasattr(self.source, "dtype"):
-            return str(self.source.dtype).removeprefix("torch.")
-        return str(np.dtype(self.source.__cuda_array_interface__["typestr"]).name)
-
 
 def to_array(
     name: str, value: Any, stream: int | None, columns: int = 0, *, whole: bool = False

@@ -314,7 +314,7 @@ class Scene:
         first, input_, streams = self._points(points, max_distance, stream)
         fields = {
             "distance": ("float32", ()),
-            "points": (str(first.dtype), (3,)),
+            "points": ("float64" if input_.is_double else "float32", (3,)),
             **_OF_TRIANGLE,
         }
         outputs = self._outputs(first, out, ClosestPoints, fields, input_.shape, stream)

@@ -223,19 +223,17 @@ def test_torch_origins_and_directions(torch, gpu, cpu, one_origin):
     assert_same_queries(gpu, cpu, origins, directions)
 
 
-def test_torch_points(torch, gpu, cpu):
-    points = rays_of(5000)[:, :3]
-    tensor = torch.from_numpy(points).cuda()
-    closest, expected = gpu.closest_points(tensor), cpu.closest_points(points)
+@pytest.mark.parametrize("name", ["torch", "cupy"])
+def test_points_on_the_gpu(name, request, gpu, cpu):
+    xp = request.getfixturevalue(name)
+    to = (lambda a: xp.as_tensor(a).cuda()) if name == "torch" else xp.asarray
+    points, values = rays_of(5000)[:, :3].copy(), np.arange(3.0 * cpu.vertex_count).reshape(-1, 3)
+    closest, expected = gpu.closest_points(to(points)), cpu.closest_points(points)
     np.testing.assert_allclose(host(closest.points), expected.points, atol=1e-6)
-    assert gpu.contains(tensor).dtype == torch.bool
-    values = np.arange(3.0 * cpu.vertex_count).reshape(-1, 3)
-    found = host(gpu.interpolate(closest, torch.from_numpy(values).cuda()))
+    found = host(gpu.interpolate(closest, to(values)))
     np.testing.assert_allclose(found, cpu.interpolate(expected, values), rtol=1e-5)
-    hits = gpu.cast_rays(torch.from_numpy(rays_of(5000)).cuda())
-    missed = host(gpu.interpolate(hits, torch.from_numpy(values).cuda()))[
-        host(hits.t_hit) == np.inf
-    ]
+    hits = gpu.cast_rays(to(rays_of(5000)))
+    missed = host(gpu.interpolate(hits, to(values)))[np.isinf(host(hits.t_hit))]
     assert len(missed) > 0 and not missed.any()
 
 
@@ -448,15 +446,6 @@ def test_cupy_arrays(cupy, gpu, cpu):
     assert lists.ray_splits.dtype == np.int64
     scene = hw.Scene(cupy.asarray(soup(3000)[0]), cupy.asarray(soup(3000)[1]))
     assert scene.tree.hash == cpu.tree.hash
-
-
-def test_cupy_points(cupy, gpu, cpu):
-    points = rays_of(5000, np.float64)[:, :3]
-    closest, expected = gpu.closest_points(cupy.asarray(points)), cpu.closest_points(points)
-    np.testing.assert_allclose(host(closest.points), expected.points, atol=1e-6)
-    values = np.arange(float(cpu.vertex_count))
-    found = host(gpu.interpolate(closest, cupy.asarray(values)))
-    np.testing.assert_allclose(found, cpu.interpolate(expected, values), rtol=1e-5)
 
 
 @pytest.mark.parametrize("given", [False, True])

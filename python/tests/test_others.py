@@ -111,7 +111,9 @@ def test_hits_of_open3d(name, vertices, triangles):
     both_miss = np.isinf(hits.t_hit) & np.isinf(theirs["t_hit"])
     assert np.mean(~(same_distance | both_miss)) <= 5e-4
     same = (hits.primitive_ids == theirs["primitive_ids"]) & ~both_miss
-    np.testing.assert_allclose(hits.primitive_uvs[same], theirs["primitive_uvs"][same], atol=2e-2)
+    np.testing.assert_allclose(
+        hits.primitive_uvs[same], theirs["primitive_uvs"][same], atol=2e-2
+    )
     turned = np.einsum("ij,ij->i", hits.primitive_normals, theirs["primitive_normals"])
     assert np.mean(turned[same] > 0.999) > 0.999
     occluded = scene.test_occlusions(o3d.core.Tensor(rays)).numpy()
@@ -121,31 +123,3 @@ def test_hits_of_open3d(name, vertices, triangles):
     counts = scene.count_intersections(o3d.core.Tensor(rays)).numpy()
     assert np.mean(mine.count_intersections(rays) < counts) <= 5e-4
     assert np.mean(mine.count_intersections(rays) != counts) <= 5e-2
-
-
-@pytest.mark.parametrize("name, vertices, triangles", CASES, ids=[case[0] for case in CASES])
-def test_closest_points_of_open3d(name, vertices, triangles):
-    o3d = pytest.importorskip("open3d", exc_type=ImportError)
-    theirs = o3d.t.geometry.RaycastingScene()
-    theirs.add_triangles(
-        o3d.core.Tensor(vertices.astype(np.float32)), o3d.core.Tensor(triangles.astype(np.uint32))
-    )
-    rays, size = rays_of(vertices)
-    points = rays[:2000, :3].astype(np.float32)
-    mine = hw.Scene(vertices.astype(np.float32), triangles, device="cpu")
-    closest = mine.closest_points(points)
-    tensor = o3d.core.Tensor(points)
-    np.testing.assert_allclose(
-        closest.distance, theirs.compute_distance(tensor).numpy(), rtol=1e-4, atol=1e-6 * size
-    )
-    other = theirs.compute_closest_points(tensor)
-    same = closest.primitive_ids == other["primitive_ids"].numpy()
-    np.testing.assert_allclose(
-        closest.points[same], other["points"].numpy()[same], atol=1e-4 * size
-    )
-    trimesh = pytest.importorskip("trimesh")
-    if trimesh.Trimesh(vertices, triangles).is_watertight:
-        inside = theirs.compute_occupancy(tensor).numpy() > 0
-        assert np.mean(mine.contains(points) != inside) <= 2e-3
-        signed = theirs.compute_signed_distance(tensor).numpy()
-        assert np.mean(np.sign(mine.signed_distance(points)) != np.sign(signed)) <= 2e-3

@@ -6,7 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
-from meshes import cube, cut_cube, layers, random_rays, sphere
+from meshes import cube, cut_cube, layers
 
 from heapwood.trimesh import RayMeshIntersector
 
@@ -148,15 +148,3 @@ def test_a_changed_mesh_is_built_again():
     ray.mesh.vertices = ray.mesh.vertices + [5, 0, 0]
     assert not ray.intersects_any(origins, along).any()
     assert ray.scene is not before
-
-
-@pytest.mark.parametrize("mesh, inside", [(cube(2), "cube"), (sphere(24), "sphere")])
-def test_points_inside(mesh, inside):
-    points = random_rays(3000, 1)[:, :3]
-    contained = intersector(mesh).contains_points(points)
-    if inside == "cube":
-        expected = np.abs(points).max(axis=1) < 1
-        np.testing.assert_array_equal(contained, expected)
-    else:
-        distance = np.linalg.norm(points, axis=1)
-        assert contained[distance < 0.95].all() and not contained[distance > 1].any()

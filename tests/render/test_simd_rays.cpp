@@ -45,9 +45,11 @@ void compare(const Soup& soup, const Tree& tree, const std::vector<Ray>& all, un
     hits.back().t = -5;
     kdtree::closest_hits(view, all.data(), hits.data(), n);
     EXPECT_EQ(hits.back().t, -5) << "written behind the end";
-    std::vector<std::uint8_t> blocked(n + 1, 7);
+    std::vector<std::uint8_t> blocked(n + 1, 7), sorted = blocked;
     kdtree::any_hits(view, all.data(), blocked.data(), n);
+    kdtree::any_hits(view, all.data(), sorted.data(), n, true);
     EXPECT_EQ(blocked.back(), 7) << "written behind the end";
+    EXPECT_EQ(sorted, blocked);
     unsigned found = 0;
     for (std::size_t i = 0; i < n; ++i) {
       ASSERT_EQ(blocked[i], kdtree::any_hit(view, all[i]) ? 1 : 0) << i;
