@@ -9,7 +9,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/common.sh
 
-venv=build/python-venv
+venv=build/python-venv suite=build/trimesh-suite
 skip() {
   echo "python/test.sh: skipped: $*"
   exit 0
@@ -53,4 +53,16 @@ stage "compile" cmake --build "$folder" --parallel "$(jobs)" --target "${targets
 if (( ${#targets[@]} == 1 )); then
   ln -sfn ../../../../cpu/bin/heapwood "$folder/python/heapwood/bin/heapwood"
 fi
-PYTHONPATH=$folder/python PYTHONDONTWRITEBYTECODE=1 "$venv/bin/python" -m pytest --quiet "$@"
+export PYTHONPATH=$folder/python PYTHONDONTWRITEBYTECODE=1
+"$venv/bin/python" -m pytest --quiet "$@"
+(( $# == 0 )) || exit 0
+# trimesh's own ray tests (python/tests/trimesh_suite.py), from its source package.
+if [[ ! -d $suite/tests ]]; then
+  "$venv/bin/pip" download --quiet --disable-pip-version-check --no-deps --no-build-isolation \
+    --no-binary :all: --require-hashes --requirement python/requirements-trimesh.txt \
+    --dest "$suite" || skip "pip could not download trimesh's source package"
+  tar -xzf "$suite"/trimesh-*.tar.gz -C "$suite" --strip-components 1
+fi
+PYTHONPATH+=:$suite:python/tests
+"$venv/bin/python" -m pytest --quiet -rs -p trimesh_suite -p no:cacheprovider --rootdir "$suite" \
+  "$suite"/tests/test_ray.py "$suite"/tests/test_ray_upstream.py

@@ -160,24 +160,16 @@ def _import_interface(name: str, array: Any, stream: int | None, gpu: int) -> Im
 
 def interpolate(values: Any, triangles: np.ndarray, ids: Any, uvs: Any) -> Any:
     """The values of vertices at points of triangles; 0 for invalid ids."""
-    if isinstance(ids, np.ndarray):
-        xp: Any = np
-        values, corners = np.asarray(values), triangles[np.where(ids < len(triangles), ids, 0)]
-        found = ids < len(triangles)
-    elif _library(ids) == "torch":
-        xp = importlib.import_module("torch")
-        rows = xp.as_tensor(triangles.astype(np.int64), device=ids.device)
-        values, found = xp.as_tensor(values, device=ids.device), ids >= 0
-        corners = rows[xp.where(found, ids, 0).long()]
-    else:
-        xp = importlib.import_module({"cupy": "cupy"}.get(_library(ids), "jax.numpy"))
-        found = ids < len(triangles)
-        values, corners = xp.asarray(values), xp.asarray(triangles)[xp.where(found, ids, 0)]
-    more = (1,) * (len(values.shape) - 1)
-    u, v = (uvs[..., k].reshape(*ids.shape, *more) for k in range(2))
-    first = xp.where(found, 1, 0).reshape(*ids.shape, *more) - u - v
+    library = _library(ids)
+    xp = importlib.import_module({"jaxlib": "jax.numpy"}.get(library, library))
+    device = {"device": ids.device} if library == "torch" else {}
+    values = xp.asarray(values, **device)
+    found = (ids >= 0) & (ids < len(triangles))  # torch has int32
+    corners = xp.asarray(triangles.astype(np.int64), **device)[xp.where(found, ids, 0)]
+    shape = (*ids.shape, *(1,) * (len(values.shape) - 1))
+    u, v, first = (w.reshape(shape) for w in (uvs[..., 0], uvs[..., 1], xp.where(found, 1, 0)))
     a, b, c = (values[corners[..., k]] for k in range(3))
-    return first * a + u * b + v * c
+    return (first - u - v) * a + u * b + v * c
 
 
 def streams_of(*arrays: Imported | Output | None) -> list[int]:

@@ -303,13 +303,11 @@ class Scene:
         out: ClosestPoints | Mapping[str, Any] | None = None,
         stream: int | None = None,
     ) -> ClosestPoints:
-        """Finds the closest point of the mesh to each point.
+        """Finds the closest point of the mesh to each point, in double precision.
 
         points: (..., 3) numbers. max_distance: a number, or one per point: only triangles closer
         than that are found, which is faster. out, stream: as of cast_rays().
-
-        Exact in double precision for the mesh's coordinates in single precision. Triangles without
-        area count too. A point that is not finite has no closest point.
+        Triangles without area count. A point that is not finite has no closest point.
         """
         first, input_, streams = self._points(points, max_distance, stream)
         fields = {
@@ -342,9 +340,8 @@ class Scene:
     def contains(self, points: Any, *, out: Any = None, stream: int | None = None) -> Any:
         """Whether each point is inside the mesh, which should be closed: (...) bool.
 
-        A point is inside if two opposite rays from it hit an odd number of triangles. If they
-        disagree, because one meets an edge or the mesh has a hole, two more pairs are tried; then
-        the point is outside. The order of corners does not matter.
+        Inside, two opposite rays hit an odd number of triangles. If they disagree, at an edge or a
+        hole, two more pairs are tried; then the point is outside.
         """
         first, input_, streams = self._points(points, None, stream)
         output = self._output(first, out, input_.shape, "bool", stream)
@@ -352,11 +349,8 @@ class Scene:
         return output.finish()
 
     def interpolate(self, hits: RayHits | RayLists | ClosestPoints, values: Any) -> Any:
-        """Values of vertices at points of triangles: (...), for values (V,), or (..., n).
-
-        hits: a query's results; where they have no triangle the value is 0. values: of all
-        vertices. The vertices themselves give the points of hits.
-        """
+        """Values of all vertices, (V, ...), at the points of a query's results; 0 where there is no
+        triangle. The vertices themselves give the points of hits."""
         ids, uvs = hits.primitive_ids, hits.primitive_uvs
         if ids is None or uvs is None:
             raise ValueError("hits: expected primitive_ids and primitive_uvs")
