@@ -78,7 +78,7 @@ class List {
   static constexpr std::uint32_t min_chunk = doubly ? 2 : 1;  // units
   // MAX_FRAG of the paper: a chunk with this many times the units is split.
   static constexpr std::uint32_t max_fragmentation = 2;
-  // How many times a search that meets a merged chunk begins again before it goes past such chunks.
+  // How many times a search that has found only merged chunks waits for one.
   static constexpr std::uint32_t max_polls = 64;
   static constexpr std::uint32_t hops_per_draw = 8, own_draws = 16, max_draws = 32;
   // Chunk size of a uniform pre-split if none is given: a power of two of bytes that gives about
@@ -232,19 +232,23 @@ class List {
     previous_.store(end, position);
   }
 
-  // Searches from the offset, as published; before it refuses, makes a lap from the start.
+  // Searches from the offset, as published, first past merged chunks that other threads may still
+  // read; then it waits for such a chunk; before it refuses, it makes a lap from the start.
   template <class Thread>
   HEAPWOOD_INLINE void* search(Thread& thread, std::uint32_t units) const {
     std::uint32_t polls = 0;
-    bool refusing = false;
+    bool refusing = false, merged = false;
     HEAPWOOD_ROLLED
     for (unsigned turn = 0;; ++turn) {
       Section section;
       if (in_pool) section = grace_.enter(thread);
       std::uint32_t position = 0, end = 0;
-      const Result result = lap(thread, units, refusing, polls < max_polls, position, end);
+      const bool stops = merged && polls < max_polls;
+      const Result result = lap(thread, units, refusing, stops, position, end, merged);
       if (result == Result::found) end = take(thread, position, end, units);
       if (in_pool) grace_.leave(section);
+      // Begins and ends periods even if no thread waits for one.
+      if (in_pool && (merged || refusing)) grace_.poll([this] { move_offsets(); });
       if (result == Result::found) return memory_ + block_offset(position);
       if (result == Result::refused || thread.aborted()) return nullptr;
       if (result == Result::merged_chunk) {
@@ -252,24 +256,23 @@ class List {
         // A long pause: the threads that the grace period waits for need the processor.
         thread.pause(turn + 64);
       } else if (!refusing) {
-        refusing = true;
-        continue;
+        refusing = !merged || stops || polls > 0;
       } else {
         thread.pause(turn);
       }
-      if (in_pool) grace_.poll([this] { move_offsets(); });
     }
   }
 
   enum class Result : std::uint32_t { found, nothing, busy, merged_chunk, refused };
 
   // One lap, from the offset or, if it is `refusing`, from the start of the pool, whose header is
-  // never dead. Results: found: the chunk from `position` to `end` is locked. merged_chunk (only if
-  // `stops`): a chunk is large enough, but other threads may still read in it. busy: a refusing lap
-  // has met a large enough chunk that may become free; refused: it has met none.
+  // never dead. Sets `merged` if a chunk was large enough, but other threads may still read in it.
+  // Results: found: the chunk from `position` to `end` is locked. merged_chunk (only if `stops`):
+  // such a chunk. busy: a refusing lap has met a large enough chunk that may become free; refused:
+  // it has met none.
   template <class Thread>
   HEAPWOOD_INLINE Result lap(Thread& thread, std::uint32_t units, bool refusing, bool stops,
-                             std::uint32_t& position, std::uint32_t& end) const {
+                             std::uint32_t& position, std::uint32_t& end, bool& merged) const {
     // acquire: makes the header at the offset visible.
     position = refusing ? 0 : offset(mine(thread)).load(simt::acquire);
     std::uint32_t start = position, hops = 0, draws = 0;
@@ -288,6 +291,7 @@ class List {
           return Result::found;
         }
         headers_.publish(position, State::free, h.period, h.link);
+        merged |= large;
         if (large && stops) return Result::merged_chunk;
       }
       seen_busy |= large && h.state != State::used;

@@ -128,6 +128,23 @@ TYPED_TEST(PublishedListInPool, AFreeMergesTheNextChunkOnly) {
   });
 }
 
+// A search does not wait for a merged chunk while another one is free.
+TYPED_TEST(PublishedListInPool, ASearchGoesPastAMergedChunk) {
+  TypeParam heap = this->create(1 << 14);
+  run(1, [&](Warp& warp) {
+    void *large = heap.allocate(warp, 112), *blocks[6];
+    for (void*& block : blocks) block = heap.allocate(warp, 48);
+    for (std::size_t bytes = 1 << 13; bytes > 0; bytes /= 2) {
+      while (heap.allocate(warp, bytes) != nullptr) {
+      }
+    }
+    for (void* block : {blocks[4], large, blocks[2], blocks[1]}) heap.deallocate(warp, block);
+    EXPECT_EQ(heap.allocate(warp, 100), large) << "the offset is now before the merged blocks[1]";
+    EXPECT_EQ(heap.allocate(warp, 48), blocks[4]);
+    EXPECT_EQ(heap.allocate(warp, 100), blocks[1]) << "waits if no other chunk is large enough";
+  });
+}
+
 // A doubly linked list merges in both directions.
 TEST(PublishedListDoubly, BlocksFreedInAnyOrderBecomeOneChunk) {
   test::OwnPool<CMallocDoubly> pool(1 << 16);
