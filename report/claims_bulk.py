@@ -141,17 +141,6 @@ def bulk_slower(results):
 
 
 @claim()
-def bulk_buddy_rate(results):
-    served = {x: rate for x, (rate, _) in sorted(exhausting(results, "bulk").items()) if x >= 4096}
-    need(len(served) >= 4, "four sizes of 4 KiB or more")
-    values = list(served.values())
-    falls = any(rate < 0.5 * before for before, rate in zip(values, values[1:]))
-    return not falls and values[-1] >= 0.5 * max(values), ", ".join(
-        f"{bytes_text(x)} {figure(rate / 1e3)} M/s" for x, rate in served.items()
-    )
-
-
-@claim()
 def bulk_moderate(results):
     served = exhausting(results, "bulk")
     need(512 in served and 1024 in served, "512 bytes and 1 KiB")

@@ -298,19 +298,3 @@ def churn_steady(results):
         need("last_ms" in space, "iterations")
         found[allocator] = space["last_ms"] / space["iteration_ms"]
     return max(found.values()) <= 2, f"{each_text(results, found)} times"
-
-
-@claim()
-def virtual_memory(results):
-    tables = {}
-    for allocator in PAGES:
-        for row in results.rows("regeff-3a", allocator):
-            found = row.get("memory", {}).get("peak", {}).get("metadata_bytes")
-            if found:
-                tables.setdefault(allocator, []).append(found)
-    need(len(tables) == len(PAGES), "the tables of all three")
-    static = min(tables[PAGES[0]])
-    worst = {a: max(tables[a]) / static for a in PAGES[1:]}
-    return max(worst.values()) < 1, ", ".join(
-        f"{label(results, a)} {figure(v)} of the static one's" for a, v in worst.items()
-    )

@@ -290,28 +290,6 @@ def p_linear(results):
     )
 
 
-@claim()
-def coalescing_time(results):
-    found, slower, points = {}, 0, 0
-    for allocator in OTHERS:
-        plain, joined = (
-            series(results, item, allocator, "payload_bytes")
-            for item in ("regeff-3a", "regeff-coalesced")
-        )
-        shared = plain.keys() & joined.keys()
-        intervals = [ratio_interval(joined[x], plain[x]) for x in shared]
-        slower += sum(bool(one) and one[0] > 1 for one in intervals)
-        points += len(shared)
-        if shared:
-            found[allocator] = median([median(joined[x]) / median(plain[x]) for x in shared])
-    _, text = extreme(results, need(found, "both forms of an allocator"))
-    answer = True if slower <= 0.1 * points else False if slower > 0.5 * points else None
-    return answer, (
-        f"slower at {slower} of {points} points by the 95% interval; medians"
-        f" {figure(min(found.values()))} to {text}"
-    )
-
-
 @claim(published="lists")
 def presplit_uniform(results):
     values = need(

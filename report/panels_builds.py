@@ -2,7 +2,7 @@
 """Panels of builds: RegEff's tables 3 and 4, and items of this project."""
 
 from .cells import Notes, allocator_table, cell, heading, lines_by_allocator, number, outcome, table
-from .plots import TIME, TRIANGLES, axis, curve, curve_of, plot, sampled, sampled_and_grid
+from .plots import TIME, TRIANGLES, axis, curve, curve_of, plot, sampled
 from .results import time_of
 from .samples import median
 from .text import bytes_text, figure

@@ -6,7 +6,7 @@ from report.claims import CHUNKS, CLAIMS, HOLDS, LISTS, OPEN, PAGES, SUBSTITUTED
 from report.claims import usually_faster
 from report.panels import PANELS
 
-from .made import BY_ID, Rules, one_case, over, results, row, sweep, times
+from .made import BY_ID, Rules, one_case, results, row, sweep, times
 
 
 def halloc_large(last):

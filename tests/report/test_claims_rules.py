@@ -106,15 +106,6 @@ class GenericTests(Rules):
         self.both("multi-generic", made(0.5), made(2))
         self.expect("multi-generic", (OPEN, {**made(1), **with_lists}))
 
-    def test_coalescing(self):
-        def made(more):
-            return {
-                **over("regeff-3a", "payload_bytes", [16], {"atomic": 1}, blocks=120),
-                **over("regeff-coalesced", "payload_bytes", [16], {"atomic": more}, blocks=120),
-            }
-
-        self.both("coalescing-time", made(1.01), made(1.3))
-
     def test_doubly_linked_list(self):
         def made(**doubly):
             of = {**times(1, *LISTS), **doubly}
@@ -305,17 +296,6 @@ class Ouroboros(Rules):
 
         self.both("reuse-faster", made(2), made(1))
 
-    def test_memory_of_queues(self):
-        def made(virtual):
-            tables = {**times(virtual, *PAGES), PAGES[0]: 100}
-            rows = (
-                row(a, memory={"peak": {"metadata_bytes": n}}, settings={"blocks": 120})
-                for a, n in tables.items()
-            )
-            return one_case("regeff-3a", *rows)
-
-        self.both("virtual-memory", made(5), made(200))
-
     def test_every_variant_uses_the_memory(self):
         def made(worst):
             shares = {**times(0.99, *VARIANTS), CHUNKS[2]: worst}
@@ -411,13 +391,6 @@ class Bulk(Rules):
         self.both("bulk-where", self.rates({**slow, 64: 2}), self.rates({**slow, 64: 0.9}))
         self.both("bulk-slower", self.rates(slow), self.rates({**slow, 4096: 2}))
         self.expect("bulk-slower", (OPEN, self.rates({64: 2})))
-
-    def test_rate_of_the_buddy_system(self):
-        self.both(
-            "bulk-buddy-rate",
-            self.rates({4096: 10, 8192: 11, 16384: 10, 32768: 14}),
-            self.rates({4096: 10, 8192: 2, 16384: 10, 32768: 14}),
-        )
 
     def test_refusals(self):
         self.both(
