@@ -42,6 +42,7 @@ class Page(unittest.TestCase):
             viewport={"width": 1400, "height": 1000},
             permissions=["clipboard-read", "clipboard-write"],
         )
+        context.set_default_timeout(600_000)  # milliseconds: other work may keep the processor busy
         self.addCleanup(context.close)
         self.page = context.new_page()
         self.errors, self.requests = [], []
