@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""heapwood.trimesh.RayMeshIntersector, with a mesh that only looks like trimesh's."""
+"""heapwood.trimesh.RayMeshIntersector, with a mesh that only looks like trimesh's. More tests:
+trimesh_suite.py."""
 
 import copy
 import pickle
@@ -23,14 +24,6 @@ def intersector(mesh) -> RayMeshIntersector:
     return RayMeshIntersector(Mesh(*mesh), device="cpu")
 
 
-def test_first_and_any():
-    ray = intersector(cube())
-    origins, along = [[0.1, 0.2, -3], [5, 5, 5]], [[0, 0, 1], [0, 0, 1]]
-    first = ray.intersects_first(origins, along)
-    assert first.dtype == np.int64 and first[0] >= 0 and first[1] == -1
-    assert ray.intersects_any(origins, along).tolist() == [True, False]
-
-
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda ray: pickle.loads(pickle.dumps(ray))])
 def test_copies_build_their_own_scene(copied):
     ray = intersector(cube())
@@ -51,14 +44,6 @@ def test_locations_of_all_hits():
     np.testing.assert_allclose(points[:, 2], [0, 1, 2, 2, 1, 0], atol=1e-6)
     np.testing.assert_allclose(points[:3, :2], [[0.3, 0.1]] * 3, atol=1e-6)
     assert triangles.shape == (6,)
-
-
-def test_locations_of_first_hits():
-    points, rays, _ = intersector(layers(3)).intersects_location(
-        [[0.3, 0.1, -1], [9, 9, 9]], [[0, 0, 1], [0, 0, 1]], multiple_hits=False
-    )
-    assert rays.tolist() == [0]
-    np.testing.assert_allclose(points, [[0.3, 0.1, 0]], atol=1e-6)
 
 
 @pytest.mark.parametrize("along", [[0, 0, -1.0], [1, 1, 0.0], [0.3, -0.5, 0.1]])
@@ -117,14 +102,6 @@ def test_the_number_of_hits_is_limited():
     assert len(ray.intersects_id(origins, along, max_hits=20)[0]) == 40
     triangles, rays = ray.intersects_id(origins, along, max_hits=2)
     assert rays.tolist() == [0, 0, 1, 1] and (triangles < 4).all()
-
-
-def test_no_rays_and_no_hits():
-    ray = intersector(cube())
-    points, rays, triangles = ray.intersects_location(np.empty((0, 3)), np.empty((0, 3)))
-    assert points.shape == (0, 3) and rays.shape == (0,) and triangles.shape == (0,)
-    points, _, _ = ray.intersects_location([[9, 9, 9]], [[0, 0, 1]])
-    assert points.shape == (0, 3)
 
 
 def test_rows_of_other_lengths_are_refused():
