@@ -84,8 +84,10 @@ class HitCollector : public kdtree::WatertightIntersection {
     entries_[at] = {h, hit.triangle, record};
     if (size_ < capacity) return false;
     const float last = entries_[capacity - 1].t;
-    t = last + (last * max_error + slack_);
-    return t < upper;
+    const float end = last + (last * max_error + slack_);
+    if (!(end < upper)) return false;
+    t = end;
+    return true;
   }
 
   HEAPWOOD_INLINE unsigned size() const { return size_; }
