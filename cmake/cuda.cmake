@@ -25,8 +25,9 @@ if(NOT HEAPWOOD_CUDA_MODE STREQUAL "off")
 endif()
 
 if(HEAPWOOD_CUDA)
-  # For the GPUs of this machine. Without one, a Python package is compiled for every generation, as
-  # it may be used elsewhere; programs are for Hopper, with PTX for later GPUs.
+  # For the GPUs of this machine. Without one, a Python package has only PTX, which the driver
+  # compiles for any GPU, as it may be used elsewhere; programs are for Hopper, with PTX for later
+  # GPUs.
   if(NOT CMAKE_CUDA_ARCHITECTURES)
     execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
                     OUTPUT_VARIABLE capabilities ERROR_QUIET RESULT_VARIABLE failed)
@@ -34,7 +35,7 @@ if(HEAPWOOD_CUDA)
     list(REMOVE_DUPLICATES capabilities)
     list(TRANSFORM capabilities REPLACE "\\." "")
     if((failed OR NOT capabilities) AND SKBUILD)
-      set(capabilities all-major)
+      set(capabilities 75-virtual)
     elseif(failed OR NOT capabilities)
       set(capabilities 90)
     endif()
@@ -74,6 +75,7 @@ if(HEAPWOOD_CUDA)
   endif()
   list(JOIN CMAKE_CUDA_ARCHITECTURES ", sm_" names)
   string(REPLACE "sm_all" "all" names "sm_${names}")
+  string(REPLACE "sm_75-virtual" "every GPU, as PTX" names "${names}")
   message(STATUS "CUDA: compiled by nvcc ${CMAKE_CUDA_COMPILER_VERSION} for ${names}${how}")
 elseif(HEAPWOOD_CUDA_MODE STREQUAL "off")
   message(STATUS "CUDA: not built (HEAPWOOD_CUDA_MODE is off)")
