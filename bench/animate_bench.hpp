@@ -188,16 +188,15 @@ class AnimateView {
 
  private:
   AnimateScene& scene_;
+  render::Scene traced_;
   double seconds_;  // time limit of a launch
   render::Camera camera_;
   render::Lighting lighting_;
   unsigned width_, height_;
-  simt::Memory records_;
   simt::Buffer<kdtree::Ray> rays_;
   simt::Buffer<kdtree::Hit> hits_;
   simt::Buffer<render::Pixel> film_;
   simt::Buffer<std::uint32_t> ticket_;
-  render::SceneData data_{};
   // Exposure of the first picture, used for all so that they do not flicker.
   std::optional<double> exposure_;
 };

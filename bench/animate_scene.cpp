@@ -132,14 +132,13 @@ void check_last_extent(const AnimateScene& scene, const AnimateJob& job) {
 
 AnimateView::AnimateView(AnimateScene& scene, const AnimateJob& job)
     : scene_(scene),
+      traced_(scene.device().id, job.settings.watertight),
       seconds_(job.settings.build.timeout),
       width_(job.settings.size.width),
       height_(job.settings.size.height) {
   const simt::DeviceId& device = scene.device().id;
   const render::Scene first(device, scene.workspace().download(), scene.view(),
                             job.settings.watertight);
-  // The first frame decides which intersection test traces all frames.
-  data_.watertight = first.watertight();
   camera_ = choose_camera(job.settings.camera, camera_source(job.scene), scene.mesh(), first,
                           static_cast<double>(width_) / height_);
   check_last_extent(scene, job);
@@ -155,20 +154,7 @@ AnimateView::AnimateView(AnimateScene& scene, const AnimateJob& job)
 
 bool AnimateView::fill_records(double& ms) {
   const auto start = simt::HostClock::now();
-  const kdtree::DeviceTree tree = scene_.workspace().device_tree();
-  const std::size_t bytes = tree.ref_count * sizeof(kdtree::PlaneRecord);
-  const bool has_memory = bytes <= records_.bytes();
-  if (!has_memory) {
-    records_ = {};
-    records_ = simt::Memory(scene_.device().id, bytes + bytes / 4);
-  }
-  const kdtree::DeviceMesh& mesh = scene_.device_mesh();
-  data_ = {data_.watertight,      tree.nodes,
-           records_.data(),       tree.refs,
-           tree.ref_count,        mesh.vertices.data(),
-           mesh.triangles.data(), static_cast<std::uint32_t>(mesh.triangles.size()),
-           tree.bounds,           {}};
-  render::backend(scene_.device().id).fill_records(scene_.device().id, data_, records_.data());
+  const bool has_memory = traced_.show(scene_.workspace().device_tree(), scene_.device_mesh());
   ms = 1e3 * simt::seconds_since(start);
   return has_memory;
 }
@@ -176,7 +162,7 @@ bool AnimateView::fill_records(double& ms) {
 double AnimateView::trace_primary() {
   const auto start = simt::HostClock::now();
   render::backend(scene_.device().id)
-      .trace(scene_.device().id, data_, false, rays_.data(), hits_.data(), rays_.size(),
+      .trace(scene_.device().id, traced_.data(), false, rays_.data(), hits_.data(), rays_.size(),
              {.seconds = seconds_, .what = "tracing rays"});
   return 1e3 * simt::seconds_since(start);
 }
@@ -199,14 +185,14 @@ double AnimateView::shade() {
   ticket_.upload({&first_tile, 1});
   film_.fill(0);
   render::backend(scene_.device().id)
-      .render(scene_.device().id, data_, frame, film_.data(), ticket_.data(),
+      .render(scene_.device().id, traced_.data(), frame, film_.data(), ticket_.data(),
               {.seconds = seconds_, .what = "rendering"});
   return 1e3 * simt::seconds_since(start);
 }
 
 render::Image AnimateView::picture(unsigned spp) {
   const render::Scene scene(scene_.device().id, scene_.workspace().download(), scene_.view(),
-                            data_.watertight);
+                            traced_.watertight());
   render::RenderJob job;
   job.width = width_;
   job.height = height_;

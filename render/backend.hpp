@@ -8,7 +8,7 @@
 
 #include "kdtree/traverse/traverse.hpp"
 #include "kdtree/traverse/tree_order.hpp"
-#include "render/frame.hpp"
+#include "render/develop.hpp"
 #include "simt/device.hpp"
 #include "simt/error.hpp"
 #include "simt/launch.hpp"
@@ -51,6 +51,10 @@ struct Backend {
   // Adds the traversal steps of these rays' closest hits to `sums`.
   void (*count_steps)(const simt::DeviceId&, const SceneData&, const kdtree::Ray*,
                       std::size_t count, StepSums* sums, const simt::LaunchLimits&);
+  void (*count)(const simt::DeviceId&, const CountPixels&, std::size_t pixels);
+  void (*develop)(const simt::DeviceId&, const DevelopPixels&, std::size_t pixels);
+  // The hash of a tree's structure (kdtree/traverse/tree_order.hpp).
+  std::uint64_t (*hash)(const simt::DeviceId&, const kdtree::DeviceTree&);
 };
 
 const Backend& cpu_backend();

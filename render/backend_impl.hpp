@@ -122,7 +122,18 @@ struct BackendOf {
     });
   }
 
-  static constexpr Backend table{&order, &fill_records, &render, &trace, &count_steps};
+  static void count(const simt::DeviceId& device, const CountPixels& pixels, std::size_t n) {
+    Launcher(device).for_each(n, pixels);
+  }
+  static void develop(const simt::DeviceId& device, const DevelopPixels& pixels, std::size_t n) {
+    Launcher(device).for_each(n, pixels);
+  }
+  static std::uint64_t hash(const simt::DeviceId& device, const kdtree::DeviceTree& tree) {
+    return kdtree::structural_hash(Launcher(device), tree);
+  }
+
+  static constexpr Backend table{&order,       &fill_records, &render,  &trace,
+                                 &count_steps, &count,        &develop, &hash};
 };
 
 }  // namespace heapwood::render

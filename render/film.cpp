@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "render/film.hpp"
-
 #include <stb/stb_easy_font.h>
 
-#include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
 #include <cstdio>
-#include <numbers>
+#include <utility>
+
+#include "render/develop.hpp"
 
 namespace heapwood::render {
 namespace {
@@ -21,60 +19,26 @@ std::uint8_t code_of(double linear) {
   return static_cast<std::uint8_t>(std::lround(coded * 255));
 }
 
-// A table that computes code_of() without std::pow, which would take most of a picture's time. It
-// has the smallest linear value of each code, and the code at the lower end of each bucket; a
-// bucket is narrower than a code.
-struct SrgbTable {
-  static constexpr unsigned buckets = 4096;  // a power of two: x * buckets is exact
-  std::array<float, 257> min_linear;
-  std::array<std::uint8_t, buckets + 1> first;
-
-  SrgbTable() {
-    min_linear[256] = 2;  // never reached
-    // Bisects over bits, because positive floats are ordered like their bits.
-    for (unsigned code = 1; code < 256; ++code) {
-      // Invariant: code_of(low) < code.
-      std::uint32_t low = 0, high = std::bit_cast<std::uint32_t>(1.0f);
-      while (high - low > 1) {
-        const std::uint32_t middle = low + (high - low) / 2;
-        (code_of(std::bit_cast<float>(middle)) < code ? low : high) = middle;
-      }
-      min_linear[code] = std::bit_cast<float>(high);
+SrgbTable make_srgb_table() {
+  SrgbTable table;
+  table.min_linear[0] = 0;
+  table.min_linear[256] = 2;  // never reached
+  // Bisects over bits, because positive floats are ordered like their bits.
+  for (unsigned code = 1; code < 256; ++code) {
+    // Invariant: code_of(low) < code.
+    std::uint32_t low = 0, high = std::bit_cast<std::uint32_t>(1.0f);
+    while (high - low > 1) {
+      const std::uint32_t middle = low + (high - low) / 2;
+      (code_of(std::bit_cast<float>(middle)) < code ? low : high) = middle;
     }
-    for (unsigned i = 0; i <= buckets; ++i) first[i] = code_of(static_cast<double>(i) / buckets);
+    table.min_linear[code] = std::bit_cast<float>(high);
   }
-};
+  for (unsigned i = 0; i <= SrgbTable::buckets; ++i)
+    table.first[i] = code_of(static_cast<double>(i) / SrgbTable::buckets);
+  return table;
+}
 
 Rgb8 encode(Vec3 c) { return {srgb(c.x), srgb(c.y), srgb(c.z)}; }
-
-Vec3 ramp(Mode mode, const Range& range, double v) {
-  const double fraction = range.high > range.low ? (v - range.low) / (range.high - range.low) : 0;
-  return colour_ramp(mode == Mode::depth ? 1 - fraction : fraction);  // near is bright
-}
-
-// The colour of a pixel whose sums are over `samples` samples.
-Rgb8 develop(const Pixel& p, unsigned samples, const Development& how, const Range& range) {
-  const double share = samples > 0 ? 1.0 / samples : 0;
-  if (shows_numbers(how.mode)) {
-    const auto hit = static_cast<float>(p.a * share), missed = static_cast<float>(1 - p.a * share);
-    const Vec3 blank{0.90f, 0.91f, 0.93f};  // colour of pixels without a number
-    return encode(blank * missed + ramp(how.mode, range, number_of(p)) * hit);
-  }
-  if (how.mode == Mode::normals) {
-    // Normals are not light, so they are stored without sRGB encoding and tone curve.
-    const double back = 0.12 * (1 - p.a * share);
-    const auto plain = [&](double sum) {
-      return static_cast<std::uint8_t>(std::lround(255 * std::min(1.0, sum * share + back)));
-    };
-    return {plain(p.r), plain(p.g), plain(p.b)};
-  }
-  const auto light = [&](double sum) {
-    const double x = sum * share * how.exposure;
-    if (how.mode == Mode::albedo) return static_cast<float>(x);  // a share of light, not light
-    return static_cast<float>(how.tone == Tone::filmic ? filmic_curve(x) : tone_curve(x));
-  };
-  return encode({light(p.r), light(p.g), light(p.b)});
-}
 
 // Blends a colour into a rectangle, clipped to the picture.
 void shade_rectangle(Image& image, int x, int y, unsigned width, unsigned height, Rgb8 colour,
@@ -186,64 +150,63 @@ void draw_legend(Image& image, const Film& film, Mode mode, const Range& range) 
 
 }  // namespace
 
-double tone_curve(double x) {
-  constexpr double knee = 2.0 / 3;
-  if (!(x > 0)) return 0;
-  return x <= knee ? x : 1 - (1 - knee) * std::exp(-(x - knee) / (1 - knee));
+const SrgbTable& srgb_table() {
+  static const SrgbTable table = make_srgb_table();
+  return table;
 }
 
-double filmic_curve(double x) {
-  if (!(x > 0)) return 0;
-  return std::min(1.0, x * (2.51 * x + 0.03) / (x * (2.43 * x + 0.59) + 0.14));
+std::uint8_t srgb(float linear) { return srgb_table().code(linear); }
+
+FilmCounts::FilmCounts(std::vector<std::uint32_t> counts) : bins(std::move(counts)) {
+  for (const std::uint32_t count : bins) all += count;
+  if (all > 0) largest = value_at(all - 1);
 }
 
-std::uint8_t srgb(float linear) {
-  static const SrgbTable table;
-  if (!(linear > 0)) return 0;
-  const float x = std::min(linear, 1.0f);
-  unsigned code = table.first[static_cast<unsigned>(x * SrgbTable::buckets)];
-  while (x >= table.min_linear[code + 1]) ++code;  // at most once
-  return static_cast<std::uint8_t>(code);
+FilmCounts::FilmCounts(const Film& film, Mode mode)
+    : FilmCounts([&] {
+        std::vector<std::uint32_t> counts(CountPixels::bin_count);
+        const CountPixels count{film.sums.data(), counts.data(), 1.0 / std::max(1u, film.samples),
+                                shows_numbers(mode)};
+        for (std::size_t i = 0; i < film.sums.size(); ++i) count(i);
+        return counts;
+      }()) {}
+
+double FilmCounts::value_at(std::uint64_t rank) const {
+  std::uint64_t below = 0;
+  std::uint32_t bin = 0;
+  while (bin + 1 < bins.size() && (below += bins[bin]) <= rank) ++bin;
+  return std::bit_cast<float>(bin << CountPixels::dropped_bits);
 }
 
-Vec3 colour_ramp(double x) {
-  x = x > 0 ? std::min(x, 1.0) : 0.0;
-  // Chroma is near 0 at both ends, where sRGB has only greys. Hue goes from 285 through 0 to 105
-  // degrees.
-  const double lightness = 0.12 + 0.84 * x, hue = (285 + 180 * x) * std::numbers::pi / 180,
-               chroma = 0.34 * std::pow(x, 0.75) * (1 - x) + 0.07 * x + 0.02;
-  // From OKLab to linear RGB, clamped to the gamut of sRGB.
-  const double a = chroma * std::cos(hue), b = chroma * std::sin(hue);
-  const auto cube = [](double c) { return c * c * c; };
-  const double l = cube(lightness + 0.3963377774 * a + 0.2158037573 * b);
-  const double m = cube(lightness - 0.1055613458 * a - 0.0638541728 * b);
-  const double s = cube(lightness - 0.0894841775 * a - 1.2914855480 * b);
-  const auto cut = [](double c) { return static_cast<float>(std::clamp(c, 0.0, 1.0)); };
-  return {cut(4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s),
-          cut(-1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s),
-          cut(-0.0041960863 * l - 0.7034186147 * m + 1.7076147010 * s)};
+// The exposure at which 90% of the pixels, not counting a black background, have a brightness of at
+// most 0.75. In mode shaded it is limited to a narrow range, because the lighting is chosen to need
+// no correction. If there are unlit colours, which must be exact, it is 1.
+double exposure_for(const FilmCounts& counts, Mode mode, bool has_unlit) {
+  if ((mode != Mode::shaded && mode != Mode::path) || has_unlit || counts.all == 0) return 1;
+  const double lowest = mode == Mode::path ? 0.25 : 0.8, highest = mode == Mode::path ? 8 : 1.6;
+  const double bright = counts.value_at(counts.all * 9 / 10);
+  return bright > 0 ? std::clamp(0.75 / bright, lowest, highest) : 1;
 }
 
-Range range_of(const Film& film, const Development& how) {
-  std::vector<double> all;
-  for (const Pixel& p : film.sums) {
-    if (p.a > 0) all.push_back(number_of(p));
-  }
-  if (all.empty()) return {};
-  std::sort(all.begin(), all.end());
-  const auto rank = [&](double share) {
-    return all[static_cast<std::size_t>(share * static_cast<double>(all.size() - 1))];
+Range range_of(const FilmCounts& counts, const Development& how) {
+  if (counts.all == 0) return {};
+  const auto value = [&](double share) {
+    return counts.value_at(static_cast<std::uint64_t>(share * static_cast<double>(counts.all - 1)));
   };
-  if (how.mode == Mode::depth) return {rank(0.002), rank(0.998)};
-  return {0, how.largest > 0 ? how.largest : round_up(rank(0.998))};
+  if (how.mode == Mode::depth) return {value(0.002), value(0.998)};
+  return {0, how.largest > 0 ? how.largest : round_up(value(0.998))};
 }
 
 Image develop(const Film& film, const Development& how) {
-  Image image(film.width, film.height);
   const bool numbers = shows_numbers(how.mode);
-  const Range range = numbers ? range_of(film, how) : Range{};
-  for (std::size_t i = 0; i < image.pixels.size(); ++i) {
-    image.pixels[i] = develop(film.sums[i], film.samples, how, range);
+  const Range range = numbers ? range_of(FilmCounts(film, how.mode), how) : Range{};
+  std::vector<Rgba8> colours(film.sums.size());
+  const DevelopPixels pixels{film.sums.data(), &srgb_table(), colours.data(),
+                             film.samples,     how,           range};
+  Image image(film.width, film.height);
+  for (std::size_t i = 0; i < colours.size(); ++i) {
+    pixels(i);
+    image.pixels[i] = {colours[i].r, colours[i].g, colours[i].b};
   }
   if (numbers && how.legend) draw_legend(image, film, how.mode, range);
   return image;

@@ -40,24 +40,29 @@ std::string to_exr(const Film& film, Mode mode);
 struct Range {
   double low = 0, high = 1;
 };
-// The range of the colour ramp, in modes that show numbers.
-Range range_of(const Film& film, const Development& how);
-inline bool shows_numbers(Mode mode) {
+HEAPWOOD_INLINE bool shows_numbers(Mode mode) {
   return mode == Mode::depth || mode == Mode::heatmap || mode == Mode::leaves;
 }
 // The number of a pixel: the mean over the samples that have one.
-inline double number_of(const Pixel& p) { return p.a > 0 ? p.r / p.a : 0; }
+HEAPWOOD_INLINE double number_of(const Pixel& p) { return p.a > 0 ? p.r / p.a : 0; }
 
-// Linear up to 2/3, then smoothly approaching 1, so that highlights keep their contrast.
-double tone_curve(double x);
-// Contrast in shadows, soft highlights (Narkowicz 2015, "ACES filmic tone mapping curve").
-double filmic_curve(double x);
+// How many pixels of a film have which luminance or, in modes that show numbers, which number:
+// counts per bin (CountPixels in develop.hpp), made on the host or on the device of the film.
+// Values are rounded down to ten significant bits.
+struct FilmCounts {
+  std::vector<std::uint32_t> bins;
+  std::uint64_t all = 0;
+  double largest = 0;
+
+  explicit FilmCounts(std::vector<std::uint32_t> counts);
+  FilmCounts(const Film& film, Mode mode);
+  double value_at(std::uint64_t rank) const;  // rank 0 is the smallest value
+};
+// The exposure if none is given. `has_unlit` as in Film.
+double exposure_for(const FilmCounts& counts, Mode mode, bool has_unlit);
+Range range_of(const FilmCounts& counts, const Development& how);
+
 // Converts linear light from 0 to 1 to an sRGB byte (IEC 61966-2-1).
 std::uint8_t srgb(float linear);
-
-// The linear colour of x in [0, 1], clamped, NaN as 0: from near black through purple, red and
-// orange to pale yellow. Lightness is linear in OKLab (Ottosson 2020, "A perceptual color space for
-// image processing"): equal differences look equal, also in greyscale and to colour-blind readers.
-Vec3 colour_ramp(double x);
 
 }  // namespace heapwood::render

@@ -14,6 +14,10 @@ struct Rgb8 {
   bool operator==(const Rgb8&) const = default;
 };
 static_assert(sizeof(Rgb8) == 3);
+struct alignas(4) Rgba8 {
+  std::uint8_t r = 0, g = 0, b = 0, a = 255;
+  bool operator==(const Rgba8&) const = default;
+};
 
 struct Image {
   unsigned width = 0, height = 0;

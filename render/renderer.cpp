@@ -32,25 +32,19 @@ void check(const RenderJob& job) {
 
 }  // namespace
 
-// The exposure at which 90% of the pixels, not counting a black background, have a brightness of at
-// most 0.75. In mode shaded it is limited to a narrow range, because the lighting is chosen to need
-// no correction. If there are unlit colours, which must be exact, it is 1.
 double exposure_for(const Film& film, Mode mode) {
-  if ((mode != Mode::shaded && mode != Mode::path) || film.has_unlit) return 1;
-  const double lowest = mode == Mode::path ? 0.25 : 0.8, highest = mode == Mode::path ? 8 : 1.6;
-  std::vector<double> luminance;
-  for (const Pixel& p : film.sums) {
-    if (p.a == 0 && p.r == 0 && p.g == 0 && p.b == 0) continue;
-    luminance.push_back((0.2126 * p.r + 0.7152 * p.g + 0.0722 * p.b) / std::max(1u, film.samples));
-  }
-  if (luminance.empty()) return 1;
-  const auto rank = luminance.begin() + static_cast<std::ptrdiff_t>(luminance.size() * 9 / 10);
-  std::nth_element(luminance.begin(), rank, luminance.end());
-  return *rank > 0 ? std::clamp(0.75 / *rank, lowest, highest) : 1;
+  return exposure_for(FilmCounts(film, mode), mode, film.has_unlit);
 }
 
-Progressive::Progressive(const Scene& scene, const RenderJob& job) : scene_(&scene), job_(job) {
+Progressive::Progressive(const Scene& scene, const RenderJob& job) : scene_(&scene) {
+  restart(job);
+}
+
+void Progressive::restart(const RenderJob& job) {
   check(job);
+  job_ = job;
+  frame_ = {};
+  const Scene& scene = *scene_;
   frame_.camera = make_frame(job.camera, job.width, job.height);
   const bool lit = job.mode == Mode::shaded || job.mode == Mode::path || job.mode == Mode::ao;
   data_ = scene.data();
@@ -72,9 +66,11 @@ Progressive::Progressive(const Scene& scene, const RenderJob& job) : scene_(&sce
   frame_.mode = job.mode;
   frame_.clay = job.clay;
   if (job.environment != nullptr && job.mode == Mode::path) surround(job);
-  film_ = simt::Buffer<Pixel>(scene.device(), std::size_t{job.width} * job.height);
+  const std::size_t pixels = std::size_t{job.width} * job.height;
+  if (pixels > film_.capacity()) film_ = simt::Buffer<Pixel>(scene.device(), pixels);
+  film_.set_size(pixels);
   film_.fill(0);
-  ticket_ = simt::Buffer<std::uint32_t>(scene.device(), 1);
+  if (ticket_.size() == 0) ticket_ = simt::Buffer<std::uint32_t>(scene.device(), 1);
 }
 
 // In mode path with an environment only scenes with materials are compiled, so a scene without
@@ -107,6 +103,8 @@ double Progressive::launch(unsigned samples, unsigned first_row, unsigned rows,
   const std::uint32_t columns = (job_.width + tile_width - 1) / tile_width;
   const std::uint32_t first_tile = first_row * columns;
   ticket_.upload({&first_tile, 1});
+  // The scene may show another tree by now.
+  if (job_.environment == nullptr) data_ = scene_->data();
   frame_.samples = samples;
   frame_.end_tile = std::min(first_row + rows, tile_rows()) * columns;
   return backend(scene_->device())
@@ -116,6 +114,34 @@ double Progressive::launch(unsigned samples, unsigned first_row, unsigned rows,
 Film Progressive::film() const {
   return {job_.width, job_.height, samples(), film_.download(),
           data_.materials.has_unlit && !job_.clay};
+}
+
+Progressive::Developed Progressive::develop(std::span<Rgba8> to) {
+  const simt::DeviceId& device = scene_->device();
+  const bool numbers = shows_numbers(job_.mode);
+  Developed result{{}, 0, job_.exposure};
+  Development how{job_.mode, job_.exposure, job_.largest, false, job_.tone};
+  if (numbers || job_.exposure == 0) {
+    if (bins_.size() == 0) bins_ = {device, CountPixels::bin_count};
+    bins_.fill(0);
+    backend(device).count(
+        device, {film_.data(), bins_.data(), 1.0 / std::max(1u, samples()), numbers}, film_.size());
+    const FilmCounts counts(bins_.download());
+    if (numbers) {
+      result.range = range_of(counts, how);
+      result.largest = counts.largest;
+    }
+    if (how.exposure == 0)
+      how.exposure = result.exposure =
+          exposure_for(counts, job_.mode, data_.materials.has_unlit && !job_.clay);
+  }
+  if (film_.size() > colours_.capacity()) colours_ = simt::Buffer<Rgba8>(device, film_.size());
+  if (table_.size() == 0) table_ = {device, {&srgb_table(), 1}};
+  backend(device).develop(
+      device, {film_.data(), table_.data(), colours_.data(), samples(), how, result.range},
+      film_.size());
+  simt::device_download(device, to.data(), colours_.data(), film_.size() * sizeof(Rgba8));
+  return result;
 }
 
 Image develop(const RenderJob& job, const Film& film) {

@@ -6,9 +6,10 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 
+#include "render/develop.hpp"
 #include "render/environment.hpp"
-#include "render/film.hpp"
 #include "render/scene.hpp"
 
 namespace heapwood::render {
@@ -41,12 +42,21 @@ class Progressive {
   // The scene must outlive the picture. Throws Error{Exit::usage} if size or samples are out of
   // range.
   Progressive(const Scene& scene, const RenderJob& job);
+  // Begins another picture of the scene. Memory is allocated only if it is larger than all before.
+  void restart(const RenderJob& job);
 
   // Adds `samples` samples per pixel in one launch, which may take `seconds`, the time that the job
   // has left. Returns the launch's milliseconds.
   double add(unsigned samples, double seconds);
   unsigned samples() const { return frame_.first_sample; }
+  const RenderJob& job() const { return job_; }
   Film film() const;
+  // Develops the film on its device, without a legend, and copies the colours to `to`.
+  struct Developed {
+    Range range;  // range and largest number, in modes that show numbers
+    double largest, exposure;
+  };
+  Developed develop(std::span<Rgba8> to);
 
   // Add one sample per pixel in short launches: first add_rows() until all rows of tiles are
   // rendered, [first, first + count) at a time, then end_pass().
@@ -65,7 +75,9 @@ class Progressive {
   simt::Buffer<DeviceMaterial> clay_;  // for a scene without colours under an environment
   SceneData data_;
   simt::Buffer<Pixel> film_;
-  simt::Buffer<std::uint32_t> ticket_;
+  simt::Buffer<std::uint32_t> ticket_, bins_;
+  simt::Buffer<SrgbTable> table_;
+  simt::Buffer<Rgba8> colours_;
 };
 
 // Renders job.spp samples per pixel. Ignores job.watertight, which the scene determines.

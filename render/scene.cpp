@@ -59,6 +59,27 @@ Scene::Scene(const simt::DeviceId& device, const kdtree::Tree& tree, const kdtre
   fill_records();
 }
 
+Scene::Scene(const simt::DeviceId& device, bool watertight) : mesh_(device, kdtree::MeshView{}) {
+  data_.watertight = watertight;
+}
+
+bool Scene::show(const kdtree::DeviceTree& tree, const kdtree::DeviceMesh& mesh,
+                 const MaterialView& materials) {
+  const std::size_t bytes = tree.ref_count * sizeof(kdtree::PlaneRecord);
+  const bool has_memory = bytes <= records_.bytes();
+  if (!has_memory) {
+    records_ = {};
+    records_ = simt::Memory(device(), bytes + bytes / 4);
+  }
+  data_ = {data_.watertight,      tree.nodes,
+           records_.data(),       tree.refs,
+           tree.ref_count,        mesh.vertices.data(),
+           mesh.triangles.data(), static_cast<std::uint32_t>(mesh.triangles.size()),
+           tree.bounds,           materials};
+  fill_records();
+  return has_memory;
+}
+
 double Scene::fill_records() const {
   return simt::measure_ms(
       [&] { backend(device()).fill_records(device(), data_, records_.data()); });

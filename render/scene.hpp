@@ -23,6 +23,13 @@ class Scene {
   Scene(const simt::DeviceId& device, const kdtree::Tree& tree, const kdtree::MeshView& mesh,
         bool watertight = false, const Appearance* appearance = nullptr);
 
+  // A scene of trees that stay where builders leave them in device memory; see show().
+  Scene(const simt::DeviceId& device, bool watertight);
+  // Traces another tree, not in depth-first order. Tree, mesh and materials must stay there until
+  // the next call. Returns whether no memory had to be allocated.
+  bool show(const kdtree::DeviceTree& tree, const kdtree::DeviceMesh& mesh,
+            const MaterialView& materials = {});
+
   const simt::DeviceId& device() const { return mesh_.device(); }
   const Box& bounds() const { return data_.bounds; }
   const kdtree::MeshView& mesh() const { return host_; }

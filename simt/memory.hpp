@@ -151,17 +151,21 @@ class PinnedArray {
   ~PinnedArray() { pinned_free(device_, data_); }
 
   std::span<const T> values() const { return {data_, count_}; }
-  // Copies the values. Allocates only if there are more of them than the capacity.
+  std::span<T> values() { return {data_, count_}; }
   void assign(std::span<const T> values) {
-    if (values.size() > capacity_) {
-      const std::size_t more = std::max(values.size(), capacity_ + capacity_ / 4);
+    resize(values.size());
+    if (!values.empty()) std::memcpy(data_, values.data(), values.size_bytes());
+  }
+  // Allocates only if `count` is above the capacity; the values are then unspecified.
+  void resize(std::size_t count) {
+    if (count > capacity_) {
+      const std::size_t more = std::max(count, capacity_ + capacity_ / 4);
       pinned_free(device_, std::exchange(data_, nullptr));
       capacity_ = count_ = 0;
       data_ = static_cast<T*>(pinned_allocate(device_, more * sizeof(T)));
       capacity_ = more;
     }
-    if (!values.empty()) std::memcpy(data_, values.data(), values.size_bytes());
-    count_ = values.size();
+    count_ = count;
   }
 
  private:

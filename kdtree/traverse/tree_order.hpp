@@ -329,4 +329,46 @@ double depth_first(const Device& device, const DeviceTree& tree, TreeArrays& to,
   }
 }
 
+// Adds up hashes of the nodes of a tree in depth-first order. A leaf's refs count in any order.
+struct HashTree {
+  static constexpr std::size_t sum_count = 256;
+  const Node* nodes;
+  const std::uint32_t* refs;
+  std::uint64_t* sums;  // several, so that threads seldom add to the same word
+
+  HEAPWOOD_FN void operator()(std::size_t i) const {
+    if (i == 1) return;  // belongs to no node
+    const Node node = nodes[i];
+    std::uint64_t sum = mix(i << 32 | (node.leaf() ? 0 : simt::bits(node.split + 0.0f))) ^
+                        mix(node.leaf() ? node.link : node.axis());
+    for (std::uint32_t k = 0; node.leaf() && k < node.count(); ++k)
+      sum += mix(i << 32 | refs[node.first + k]);
+    simt::atomic_ref<std::uint64_t>(sums[i % sum_count]).fetch_add(sum, simt::relaxed);
+  }
+
+ private:
+  // The finaliser of SplitMix64 (Steele, Lea & Flood 2014).
+  static HEAPWOOD_INLINE std::uint64_t mix(std::uint64_t x) {
+    x += 0x9e3779b97f4a7c15u;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+  }
+};
+
+// A hash of the structure of a tree where it is in memory: equal trees in any layout have equal
+// hashes. It is not TreeStats::hash. Throws what depth_first() throws.
+template <class Device>
+std::uint64_t structural_hash(const Device& device, const DeviceTree& tree) {
+  TreeArrays ordered;
+  depth_first(device, tree, ordered);
+  simt::Buffer<std::uint64_t> sums(device.id(), HashTree::sum_count);
+  sums.fill(0);
+  device.for_each(ordered.nodes.size(),
+                  HashTree{ordered.nodes.data(), ordered.refs.data(), sums.data()});
+  std::uint64_t all = 0;
+  for (const std::uint64_t sum : sums.download()) all += sum;
+  return all;
+}
+
 }  // namespace heapwood::kdtree

@@ -9,7 +9,7 @@
 #include <tuple>
 #include <utility>
 
-#include "render/film.hpp"
+#include "render/develop.hpp"
 #include "render/random.hpp"
 #include "render/renderer.hpp"
 #include "tests/folder.hpp"
