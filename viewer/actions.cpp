@@ -24,6 +24,8 @@ JobSpec spec_of(const State& state, JobSpec::Kind kind) {
   spec.source = state.choice.source;
   if (!state.options.up.empty()) spec.up = bench::parse_axis(state.options.up);
   spec.settings = state.choice.settings;
+  spec.settings.pool = state.choice.pools[both].size;
+  spec.pool_grows = spec.settings.pool == Choice().pools[1].size;
   spec.device = state.choice.device;
   return spec;
 }
@@ -112,13 +114,17 @@ void take_results(State& state, JobOutcome& outcome) {
 // Handles the outcome of a job that has ended.
 void end_job(State& state, JobOutcome& outcome) {
   std::erase_if(state.messages, [](const Message& m) { return m.text == busy_text; });
-  if (outcome.spec.kind == JobSpec::Kind::live) state.live.problem = outcome.error;
+  const bool live = outcome.spec.kind == JobSpec::Kind::live;
+  if (live) state.live.problem = outcome.error;
   if (outcome.error.starts_with("unknown scene"))
     outcome.error += "; program traces (.trace) and moving scenes (statue~) open, too";
   if (!outcome.error.empty()) {
     state.fail(Error(outcome.exit, outcome.error));
     const bool of_scene = outcome.exit == Exit::scene && outcome.spec.has_scene();
-    if (of_scene && state.scene) choose_source(state, state.scene->source);
+    if (of_scene && state.scene) {
+      choose_source(state, state.scene->source);
+      if (live) state.live.problem.clear();  // goes on with the earlier scene
+    }
   }
   if (!outcome.warning.empty()) state.warn(outcome.warning);
   if (outcome.cancelled) state.note("Cancelled.");
@@ -214,34 +220,13 @@ void start_live(State& state) {
     return;
   }
   if (!state.choice.other || why_not_buildable(state, *state.choice.other)) {
-    // B is initially CMalloc, which is clearly slower than Heapwood, or else any allocator that
-    // frees.
-    const std::vector<const registry::RegisteredAllocator*> choices = live_choices(state);
-    const auto other = [&](const auto* entry) {
-      return entry != state.choice.allocator && !entry->traits->lower_bound;
-    };
-    auto found = std::ranges::find_if(choices, [&](const auto* entry) {
-      return other(entry) && std::string(entry->traits->id) == "cmalloc";
-    });
-    if (found == choices.end()) found = std::ranges::find_if(choices, other);
-    state.choice.other = found == choices.end() ? state.choice.allocator : *found;
+    // B is initially CMalloc, which is clearly slower than Heapwood.
+    const registry::RegisteredAllocator* const cmalloc = registry::find("cmalloc");
+    state.choice.other =
+        cmalloc && !why_not_buildable(state, *cmalloc) ? cmalloc : state.choice.allocator;
   }
   state.jobs.live().choose({state.choice.allocator, state.choice.other});
   start(state, spec_of(state, JobSpec::Kind::live));
-}
-
-std::vector<const registry::RegisteredAllocator*> live_choices(const State& state) {
-  std::vector<const registry::RegisteredAllocator*> choices;
-  for (const registry::RegisteredAllocator& entry : registry::allocators()) {
-    if (choices.size() < 9 && !why_not_buildable(state, entry)) choices.push_back(&entry);
-  }
-  // The two allocators that are shown are always among the choices.
-  for (const registry::RegisteredAllocator* chosen : {state.choice.allocator, state.choice.other}) {
-    if (chosen && std::ranges::find(choices, chosen) == choices.end() && !choices.empty() &&
-        !why_not_buildable(state, *chosen))
-      choices[choices.size() - (chosen == state.choice.allocator ? 1 : 2)] = chosen;
-  }
-  return choices;
 }
 
 void choose_live(State& state, unsigned side, const registry::RegisteredAllocator& entry) {
@@ -261,6 +246,12 @@ void start_compare(State& state) {
   if (!start(state, spec)) return;
   state.compared.clear();
   show_tab(state, Tab::compare);
+}
+
+bool has_live_figures(const LiveView& live, std::size_t frames) {
+  return std::ranges::all_of(live.sides, [&](const LiveSide& side) {
+    return side.recording && (side.times.samples().size() >= frames || side.times.exhausted());
+  });
 }
 
 bool is_running(const State& state, JobSpec::Kind kind) {
@@ -330,24 +321,29 @@ void take_screenshot(State& state, const std::string& path) {
                          s.samples));
 }
 
+Choice::Pool& pool_of(State& state, Tab tab) {
+  return state.choice.pools[tab == Tab::live || tab == Tab::heap];
+}
+
 void take_pool_text(State& state) {
-  Choice& choice = state.choice;
+  Choice::Pool& pool = pool_of(state, state.tab);
   try {
-    choice.settings.pool = bench::parse_pool(choice.pool_text);
-    choice.pool_problem.clear();
+    pool.size = bench::parse_pool(pool.text);
+    pool.problem.clear();
   } catch (const Error& error) {
     // Removes the option's name on the command line from the message.
     std::string text = error.what();
     constexpr std::string_view option = "--pool ";
     if (text.starts_with(option)) text.erase(0, option.size());
-    choice.pool_problem = fmt::format("{}; still using {}", text, choice.settings.pool.text);
+    pool.problem = fmt::format("{}; still using {}", text, pool.size.text);
   }
 }
 
 bool is_outdated(const State& state, const bench::Result& built) {
   const bench::BuildSettings &now = state.choice.settings, &then = built.settings;
+  const bench::PoolSize& pool = state.choice.pools[0].size;
   return built.allocator != state.choice.allocator->traits->id || now.refs != then.refs ||
-         now.pool.text != then.pool.text || now.costs.traversal != then.costs.traversal ||
+         pool.text != then.pool.text || now.costs.traversal != then.costs.traversal ||
          now.costs.intersection != then.costs.intersection ||
          now.costs.empty_bonus != then.costs.empty_bonus ||
          now.costs.duplicate != then.costs.duplicate;
@@ -366,10 +362,7 @@ void cancel_all(State& state) {
 }
 
 void take_outcomes(State& state) {
-  for (LiveEvent& event : state.jobs.live().take()) {
-    event.sample.trace_ms = state.picture.status().trace_ms;
-    state.live.take(event);
-  }
+  for (const LiveEvent& event : state.jobs.live().take()) state.live.take(event);
   while (auto outcome = state.jobs.take()) {
     if (outcome->scene) show_scene(state, outcome->scene);
     outcome->ended ? end_job(state, *outcome) : take_results(state, *outcome);

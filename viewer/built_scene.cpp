@@ -5,6 +5,7 @@
 
 #include "render/auto_camera.hpp"
 #include "scenes/scene.hpp"
+#include "viewer/node_view.hpp"
 
 namespace heapwood::viewer {
 
@@ -43,6 +44,8 @@ std::shared_ptr<const BuiltScene> make_built_scene(std::string source, std::stri
   scene->name = std::move(name);
   scene->mesh = std::move(mesh);
   scene->tree = std::move(tree);
+  const std::size_t levels = leaf_histograms(scene->tree).by_depth.size();
+  scene->depth = levels > 0 ? static_cast<unsigned>(levels - 1) : 0;
   scene->device = device;
   scene->allocator = allocator;
   scene->traced = std::make_unique<render::Scene>(device.id, scene->tree, scene->view(), false,

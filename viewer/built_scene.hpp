@@ -20,6 +20,7 @@ struct BuiltScene {
   std::string source, name;
   scenes::Mesh mesh;
   kdtree::Tree tree;
+  unsigned depth = 0;  // of the deepest leaf
   simt::DeviceInfo device;
   std::string allocator;                  // id of the allocator
   std::unique_ptr<render::Scene> traced;  // refers to the mesh

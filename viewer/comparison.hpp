@@ -35,16 +35,22 @@ struct CompareRow {
   static constexpr double not_measured = std::numeric_limits<double>::infinity();
   const bench::Result* result = nullptr;
   std::string allocator, ms, slowdown = bench::missing, spread = bench::missing,
-                             external = bench::missing;
-  std::string registers;  // registers and stack of the build kernel; empty on a CPU
-  double key_ms = not_measured, key_external = not_measured;  // keys for sorting
-  bool noisy = false;    // the spread of its times exceeds max_spread
-  bool best = false;     // the clearly fastest allocator that frees
-  bool waiting = false;  // has no time yet
+                             address = bench::missing, tables = bench::missing;
+  std::string registers;         // registers and stack of the build kernel; empty on a CPU
+  double key_ms = not_measured;  // key for sorting
+  bool noisy = false;            // the spread of its times exceeds max_spread
+  bool best = false;             // the clearly fastest allocator that frees
+  bool waiting = false;          // has no time yet
 };
 // The interquartile range / median above which an allocator is not marked fastest.
 inline constexpr double max_spread = 0.25;
 double spread_of(const std::vector<double>& ms);
+// The end of the time axis. Bars of outliers, longer than three times the upper quartile of all,
+// are cut there, so that the others stay readable.
+double chart_end(std::vector<double> ms);
+// One line that says which allocator is the fastest, and warnings about the comparison; "": none.
+std::string compare_verdict(const std::vector<CompareRow>& rows);
+std::string compare_warning(const std::vector<CompareRow>& rows);
 // The rows of the table. While a comparison runs, none is marked as fastest or noisy.
 std::vector<CompareRow> compare_rows(const std::vector<bench::Result>& results,
                                      bool running = false);

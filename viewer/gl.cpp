@@ -81,10 +81,11 @@ void Texture::upload(unsigned width, unsigned height, const Rgba8* pixels, bool 
   glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_WRAP_S, GL_CLAMP_TO_EDGE);
   glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE);
   glPixelStorei(GL_UNPACK_ALIGNMENT, 4);
-  width_ = width;
+  const int w = static_cast<int>(width), h = static_cast<int>(height);
+  if (std::exchange(width_, width) == width && std::exchange(height_, height) == height)
+    return glTexSubImage2D(GL_TEXTURE_2D, 0, 0, 0, w, h, GL_RGBA, GL_UNSIGNED_BYTE, pixels);
   height_ = height;
-  glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, static_cast<int>(width), static_cast<int>(height), 0,
-               GL_RGBA, GL_UNSIGNED_BYTE, pixels);
+  glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, w, h, 0, GL_RGBA, GL_UNSIGNED_BYTE, pixels);
   if (!is_new) return;
   framebuffer_ = make_framebuffer();
   glBindFramebuffer(GL_READ_FRAMEBUFFER, framebuffer_.get());

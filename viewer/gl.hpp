@@ -8,14 +8,11 @@
 #include <vector>
 
 #include "geometry/vec.hpp"
+#include "render/image.hpp"
 
 namespace heapwood::viewer::gl {
 
-struct Rgba8 {
-  std::uint8_t r = 0, g = 0, b = 0, a = 255;
-  bool operator==(const Rgba8&) const = default;
-};
-static_assert(sizeof(Rgba8) == 4);
+using render::Rgba8;
 
 // Encodes pixels, whose rows start at the top; the opacity is left out.
 std::string to_png(const std::vector<Rgba8>& pixels, unsigned width, unsigned height);

@@ -104,9 +104,9 @@ constexpr struct {
              {GLFW_KEY_MINUS, deepen_boxes, -1},
              {GLFW_KEY_KP_SUBTRACT, deepen_boxes, -1}};
 
-kdtree::Ray ray_at(const State& state, const Area& area, ImVec2 point) {
-  const render::CameraFrame frame = render::make_frame(
-      state.camera, static_cast<unsigned>(area.width), static_cast<unsigned>(area.height));
+kdtree::Ray ray_at(const render::Camera& camera, const Area& area, ImVec2 point) {
+  const render::CameraFrame frame = render::make_frame(camera, static_cast<unsigned>(area.width),
+                                                       static_cast<unsigned>(area.height));
   return frame.ray(std::floor(point.x - area.x) + 0.5f, std::floor(point.y - area.y) + 0.5f,
                    render::far_away);
 }
@@ -125,8 +125,8 @@ void Viewer::key(const KeyPress& press) {
   if (press.repeated) return;
   const auto number = static_cast<std::size_t>(press.key - GLFW_KEY_1);
   if (s.tab == Tab::live && number < 9) {
-    const auto choices = live_choices(s);
-    if (number < choices.size()) choose_live(s, shift ? 0 : 1, *choices[number]);
+    if (const auto* entry = registry::find(live_keys[number]))
+      choose_live(s, shift ? 0 : 1, *entry);
   } else if (number < std::size(key_modes)) {
     s.mode = key_modes[number];
   }
@@ -144,7 +144,8 @@ void Viewer::mouse(const Area& area) {
   render::Camera& camera = state_.camera;
   // The point of the scene under the mouse or, if it is over the sky, the view's target.
   const auto point = [&] {
-    const kdtree::Ray ray = ray_at(state_, area, io.MousePos);
+    const Area half = half_of(area, io.MousePos.x);
+    const kdtree::Ray ray = ray_at(camera_in(half), half, io.MousePos);
     const kdtree::Hit hit = state_.scene->traced->closest({&ray, 1}).front();
     return hit.found() ? ray.origin + ray.direction * hit.t : camera.target;
   };
@@ -194,7 +195,8 @@ void Viewer::probe(const Area& area) {
   if (!moved && probe.path && !dragging_) return;
   probe.x = io.MousePos.x;
   probe.y = io.MousePos.y;
-  probe.path = follow(*state_.scene, ray_at(state_, area, io.MousePos));
+  const Area half = half_of(area, io.MousePos.x);
+  probe.path = follow(*state_.scene, ray_at(camera_in(half), half, io.MousePos));
 }
 
 // A click moves from the node that is shown one level towards the leaf under the mouse; with Shift
@@ -204,7 +206,7 @@ void Viewer::choose_node(const Area& area) {
   if (state_.tab != Tab::learn || !state_.node.visible || !state_.node.shown || !state_.scene ||
       state_.probe.active || !is_clicked(area))
     return;
-  const RayPath ray = follow(*state_.scene, ray_at(state_, area, ImGui::GetIO().MousePos));
+  const RayPath ray = follow(*state_.scene, ray_at(state_.camera, area, ImGui::GetIO().MousePos));
   if (!ray.hit.found()) return;
   RootPath leaf = path_to(state_.scene->tree, (ray.hit_box.lo + ray.hit_box.hi) * 0.5f);
   const RootPath& now = state_.node.shown->path;

@@ -197,7 +197,13 @@ void Jobs::record(const JobSpec& spec, JobOutcome& outcome) {
                                 bench::pool_needs(spec.allocators));
   report_progress(1, total, prepared.name() + ": finding the pool size");
   // All allocators have one pool size, which suffices for each, so that their maps can be compared.
-  for (const registry::RegisteredAllocator* entry : spec.allocators) prepared.build_growing(*entry);
+  for (const registry::RegisteredAllocator* entry : spec.allocators) {
+    kdtree::BuildRun run = prepared.build_growing(*entry);
+    for (int i = 0; run.incomplete && spec.pool_grows && i < 6; ++i) {
+      prepared.set_pool(2 * prepared.pool_bytes());
+      run = prepared.build(*entry);
+    }
+  }
   const std::size_t capacity =
       std::min(max_events, prepared.triangles() * events_per_triangle + 65536);
   std::size_t done = 1;

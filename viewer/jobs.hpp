@@ -33,6 +33,7 @@ struct JobSpec {
   std::optional<unsigned> up;  // up axis; none: the scene's own
   std::vector<const registry::RegisteredAllocator*> allocators;
   bench::BuildSettings settings;
+  bool pool_grows = false;  // a pool of live:N is enlarged until builds complete, as automatic ones
   simt::DeviceInfo device;
   std::string trace;  // path of a program trace to be recorded instead of a build
 

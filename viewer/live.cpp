@@ -7,17 +7,14 @@
 #include <chrono>
 #include <utility>
 
-#include "bench/animate_bench.hpp"
 #include "bench/results/format.hpp"
-#include "kdtree/check/quality.hpp"
-#include "scenes/moving/moving_scene.hpp"
-#include "viewer/jobs.hpp"
 
 namespace heapwood::viewer {
 
 void LiveTimes::add(const LiveSample& sample) {
   samples_.push_back(sample);
   if (samples_.size() > window) samples_.pop_front();
+  if (sample.complete) latest_.insert_or_assign(sample.frame % period_, sample);
   std::vector<double> ms;
   for (const LiveSample& one : samples_) {
     if (one.complete) ms.push_back(one.ms);
@@ -28,33 +25,46 @@ void LiveTimes::add(const LiveSample& sample) {
   high_ = *bench::quantile(ms, 0.9);
 }
 
+const LiveSample* LiveTimes::latest_like(const LiveSample& sample) const {
+  const auto found = latest_.find(sample.frame % period_);
+  return found == latest_.end() ? nullptr : &found->second;
+}
+
+double LiveTimes::median_of(double LiveSample::*figure) const {
+  std::vector<double> values;
+  for (const LiveSample& sample : samples_) {
+    if (sample.*figure > 0) values.push_back(sample.*figure);
+  }
+  return bench::median(values).value_or(0);
+}
+
 std::string slower_text(double factor) {
   if (factor < 1.1) return fmt::format("is {:.1f}% slower", 100 * (factor - 1));
   if (factor < 1.5) return fmt::format("is {:.0f}% slower", 100 * (factor - 1));
   return fmt::format("takes {:.{}f} times as long", factor, factor < 10 ? 1 : 0);
 }
 
-std::uint64_t tightest_hole(const Recording& recording) {
-  std::uint64_t tightest = ~std::uint64_t{0};
-  for (const Recording::Point& point : recording.points)
-    tightest = std::min(tightest, point.pool.largest_gap_bytes);
-  return tightest;
-}
-
 PairedFrames paired_frames(const LiveTimes& side, const LiveTimes& other) {
   PairedFrames frames;
-  auto one = other.samples().begin();
-  for (const LiveSample& sample : side.samples()) {
-    while (one != other.samples().end() && one->frame < sample.frame) ++one;
-    if (one == other.samples().end()) break;
-    if (one->frame != sample.frame || !one->complete || !sample.complete) continue;
+  std::vector<double> ms, other_ms, ratios, differences;
+  for (const auto& [key, sample] : side.latest()) {
+    const LiveSample* const one = other.latest_like(sample);
+    if (!one) continue;
     ++frames.all;
     frames.slower += sample.ms > one->ms;
+    ms.push_back(sample.ms);
+    other_ms.push_back(one->ms);
+    ratios.push_back(one->ms > 0 ? sample.ms / one->ms : 1);
+    differences.push_back(sample.ms - one->ms);
   }
+  frames.ms = bench::median(ms).value_or(0);
+  frames.other_ms = bench::median(other_ms).value_or(0);
+  frames.ratio = bench::median(ratios).value_or(1);
+  frames.difference_ms = bench::median(differences).value_or(0);
   return frames;
 }
 
-LiveVerdict judge(const LiveSide& a, const LiveSide& b) {
+LiveVerdict judge(const LiveSide& a, const LiveSide& b, const LiveTimes& reference) {
   using Kind = LiveVerdict::Kind;
   LiveVerdict verdict;
   const LiveSide* sides[] = {&a, &b};
@@ -67,58 +77,68 @@ LiveVerdict judge(const LiveSide& a, const LiveSide& b) {
                        : std::string(full.label()) + ": pool exhausted";
     const std::uint64_t refused = full.times.samples().back().refused_bytes;
     verdict.detail = fmt::format("A request of {} was refused", bench::bytes_text(refused));
-    const bool known = full.recording && full.recording->in_pool;
-    const std::uint64_t hole = known ? tightest_hole(*full.recording) : 0;
-    verdict.detail +=
-        !known ? "."
-        : hole < refused
-            ? fmt::format(": the largest hole of the pool is {} at the tightest moment.",
-                          bench::bytes_text(hole))
-            : fmt::format(
-                  " despite a largest hole of {}: headers, alignment or a fixed division "
-                  "of the pool prevent its use.",
-                  bench::bytes_text(hole));
+    if (full.recording && full.recording->in_pool) {
+      const std::uint64_t hole = full.recording->largest_request();
+      verdict.detail += (hole < refused ? ": the pool's largest hole shrinks to "
+                                        : ": headers, alignment or a fixed division of the pool "
+                                          "prevent the use of its largest hole, ") +
+                        bench::bytes_text(hole);
+    }
+    verdict.detail += ".";
     return verdict;
   }
-  if (std::min(a.times.samples().size(), b.times.samples().size()) < LiveTimes::min_to_rank) {
+  PairedFrames frames = paired_frames(a.times, b.times);
+  if (frames.all < LiveTimes::min_to_rank) {
     verdict.text = "Measuring ...";
-    verdict.detail =
-        fmt::format("{} of {} frames", std::min(a.times.samples().size(), b.times.samples().size()),
-                    LiveTimes::min_to_rank);
+    verdict.detail = fmt::format("{} of {} frames", frames.all, LiveTimes::min_to_rank);
     return verdict;
   }
-  verdict.slower = a.times.median() > b.times.median() ? 0 : 1;
-  const LiveTimes &slow = sides[verdict.slower]->times, &fast = sides[1 - verdict.slower]->times;
-  verdict.factor = fast.median() > 0 ? slow.median() / fast.median() : 1;
-  const PairedFrames frames = paired_frames(slow, fast);
-  const std::string label = sides[verdict.slower]->label(),
-                    share = fmt::format("{} of {} frames", frames.slower, frames.all);
+  verdict.slower = frames.ratio > 1 ? 0 : 1;
+  const LiveSide &slow = *sides[verdict.slower], &fast = *sides[1 - verdict.slower];
+  if (verdict.slower == 1) frames = paired_frames(b.times, a.times);
+  verdict.factor = frames.ratio;
+  verdict.ms[verdict.slower] = frames.ms;
+  verdict.ms[1 - verdict.slower] = frames.other_ms;
+  // What a build takes longer than AtomicMalloc's, which only increments a counter.
+  for (std::size_t side = 0; side < 2; ++side) {
+    const PairedFrames atomic = paired_frames(sides[side]->times, reference);
+    if (atomic.all > 0) verdict.allocation_ms[side] = std::max(0.0, atomic.difference_ms);
+  }
+  const std::string share = fmt::format("{} of {} frames", frames.slower, frames.all);
   if (frames.slower * 10 < frames.all * 9 || frames.slower == 0) {
     verdict.kind = Kind::noisy;
     verdict.text = "Too noisy to rank";
-    verdict.detail = fmt::format("The medians differ by {:.1f}%, but {} is slower in only {}.",
-                                 100 * (verdict.factor - 1), label, share);
+    verdict.detail = fmt::format("{} is {:.1f}% slower by the median, but in only {}.",
+                                 slow.label(), 100 * (verdict.factor - 1), share);
     if (a.allocator == b.allocator)
       verdict.detail = "The same allocator on both sides: what differs is noise.";
     return verdict;
   }
   verdict.kind = Kind::ranked;
-  verdict.text = fmt::format("{} {}", label, slower_text(verdict.factor));
+  verdict.text = fmt::format("{} {}", slow.label(), slower_text(verdict.factor));
   verdict.detail =
-      fmt::format("{} against {} ms per build, slower in {}", bench::figure_text(slow.median()),
-                  bench::figure_text(fast.median()), share);
+      fmt::format("{} against {} ms per build, slower in {}", bench::figure_text(frames.ms),
+                  bench::figure_text(frames.other_ms), share);
+  if (std::ranges::min(verdict.allocation_ms) < 0) return verdict;
+  const auto cost = [&](std::size_t side) {
+    return fmt::format("{:.2g} of {:.3g} ms", verdict.allocation_ms[side], verdict.ms[side]);
+  };
+  verdict.detail = fmt::format("{}: {}. {}, in {}.", fast.label(), cost(1 - verdict.slower),
+                               verdict.text, share);
+  verdict.text = fmt::format("{}: allocation takes {}", slow.label(), cost(verdict.slower));
   return verdict;
 }
 
 void LiveView::take(const LiveEvent& event) {
-  LiveSide& side = sides[event.side];
   choice = event.choice;
+  if (event.side == 2) return reference.add(event.sample);
+  LiveSide& side = sides[event.side];
   switch (event.kind) {
     case LiveEvent::Kind::restarted:
-      side = {};
-      side.allocator = event.allocator;
+      moves = event.period > 0;
+      side = {event.allocator, LiveTimes(moves ? event.period : LiveTimes::window), {}};
+      reference = side.times;
       pool_bytes = event.pool_bytes;
-      moves = event.moves;
       compared = different = 0;
       show_recordings();
       break;
@@ -129,37 +149,39 @@ void LiveView::take(const LiveEvent& event) {
     case LiveEvent::Kind::sample: {
       side.times.add(event.sample);
       frames = std::max(frames, event.sample.frame + 1);
-      const auto& others = sides[1 - event.side].times.samples();
-      if (!event.sample.complete || others.empty() || !others.back().complete ||
-          others.back().frame != event.sample.frame)
-        break;
+      const LiveSample* const other = sides[1 - event.side].times.latest_like(event.sample);
+      if (!event.sample.hash || !other || !other->hash) break;
       ++compared;
-      different += others.back().hash != event.sample.hash;
+      different += other->hash != event.sample.hash;
       break;
     }
   }
 }
 
-double LiveView::trace_ms() const {
-  std::vector<double> ms;
-  for (const LiveSample& sample : sides[0].times.samples()) {
-    if (sample.trace_ms > 0) ms.push_back(sample.trace_ms);
-  }
-  return bench::median(ms).value_or(0);
+double LiveView::frames_per_second(std::size_t side) const {
+  const auto& samples = sides[side].times.samples();
+  if (samples.size() < 2) return 0;
+  // Only the last 30 frames count: before that the window may have been frozen.
+  const LiveSample& first = samples[samples.size() > 30 ? samples.size() - 30 : 0];
+  const double seconds = samples.back().seconds - first.seconds;
+  return seconds > 0 ? static_cast<double>(samples.back().frame - first.frame) / seconds : 0;
 }
 
-double LiveView::frames_per_second() const {
-  double rate = 0;
+std::array<double, 4> LiveView::parts() const {
+  const LiveTimes &a = sides[0].times, &b = sides[1].times;
+  const auto both = [&](double LiveSample::*figure) {
+    return a.median_of(figure) + b.median_of(figure);
+  };
+  return {a.median(), b.median(), both(&LiveSample::trace_ms), both(&LiveSample::other_ms)};
+}
+
+double LiveView::slowed_by_others() const {
+  double share = 1;
   for (const LiveSide& side : sides) {
-    const auto& samples = side.times.samples();
-    if (samples.size() < 2) continue;
-    // Only the last 30 frames count: before that the window may have been frozen.
-    const LiveSample& first = samples[samples.size() > 30 ? samples.size() - 30 : 0];
-    const double seconds = samples.back().seconds - first.seconds;
-    if (seconds > 0)
-      rate = std::max(rate, static_cast<double>(samples.back().frame - first.frame) / seconds);
+    if (side.times.samples().size() < LiveTimes::min_to_rank) return 1;
+    share = std::min(share, side.times.median_of(&LiveSample::cpu_share));
   }
-  return rate;
+  return share > 0 && share < 0.6 ? 1 / share : 1;
 }
 
 void LiveView::show_recordings() {
@@ -171,12 +193,23 @@ void LiveView::show_recordings() {
   }
 }
 
-using Clock = std::chrono::steady_clock;
-
 void LiveLink::choose(const LiveAllocators& allocators) {
   const std::lock_guard lock(mutex_);
-  allocators_ = allocators;
+  wish_.allocators = allocators;
   ++choice_;
+}
+
+void LiveLink::show(const View& view) {
+  const std::lock_guard lock(mutex_);
+  if (view == wish_.view) return;
+  wish_.view = view;
+  ++wish_.view_number;
+  changed_.notify_all();
+}
+
+bool LiveLink::has_refined_view() const {
+  const std::lock_guard lock(mutex_);
+  return refined_view_ == wish_.view_number;
 }
 
 std::uint64_t LiveLink::choice() const {
@@ -193,14 +226,17 @@ void LiveLink::begin() {
   const std::lock_guard lock(mutex_);
   stop_ = false;
   events_.clear();
+  wish_.view = {};
 }
 
-std::optional<LiveAllocators> LiveLink::next_frame() {
+std::optional<LiveWish> LiveLink::next_frame(std::uint64_t view_number, bool refines) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return stop_ || !frozen_; });
+  changed_.wait(lock, [&] {
+    return stop_ || !wish_.frozen || refines || (view_number && view_number != wish_.view_number);
+  });
   if (stop_) return std::nullopt;
   taken_choice_ = choice_;
-  return allocators_;
+  return wish_;
 }
 
 void LiveLink::publish(LiveEvent event) {
@@ -209,225 +245,9 @@ void LiveLink::publish(LiveEvent event) {
   events_.push_back(std::move(event));
 }
 
-bool LiveLink::begin_drawing(double seconds) {
+void LiveLink::wait(double seconds) {
   std::unique_lock lock(mutex_);
-  drawing_ = true;
-  return changed_.wait_for(lock, std::chrono::duration<double>(seconds),
-                           [&] { return !building_; });
-}
-
-void LiveLink::begin_builds() {
-  std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, std::chrono::duration<double>(max_drawing_seconds),
-                    [&] { return !drawing_ || stop_; });
-  building_ = true;
-}
-
-void LiveLink::leave_to_picture(double seconds, bool until_done) {
-  const auto end = Clock::now() + std::chrono::duration<double>(seconds);
-  std::unique_lock lock(mutex_);
-  while (!stop_ && !(until_done && picture_done_) && Clock::now() < end)
-    changed_.wait_for(lock, std::chrono::milliseconds(4));
-}
-
-namespace {
-
-// The frames of a scene: always one mesh for a still scene, a new mesh per frame for a moving one.
-class Frames {
- public:
-  // Loads the scene with its colours; its first frame becomes current. Throws the loaders' errors.
-  Frames(const JobSpec& spec, const bench::PoolNeeds& needs) {
-    if (is_moving(spec.source)) {
-      moving_.emplace(spec.source, spec.device, spec.settings, needs);
-      name_ = scenes::moving_label(spec.source);
-      advance(0);
-    } else {
-      still_.emplace(spec.source, spec.device, spec.settings, needs, scenes::Content::materials);
-      name_ = still_->name();
-    }
-  }
-  bool moves() const { return moving_.has_value(); }
-  // Makes the mesh of a frame and copies it to the device; after the last frame comes the first.
-  void advance(std::uint64_t number) {
-    if (!moving_) return;
-    moving_->prepare(static_cast<unsigned>(number % moving_->frames()));
-    moving_->upload();
-  }
-  const std::string& name() const { return name_; }
-  const scenes::Mesh& mesh() const { return moving_ ? moving_->mesh() : still_->mesh(); }
-  kdtree::Workspace& workspace() { return moving_ ? moving_->workspace() : still_->workspace(); }
-  // Enlarges an automatic pool. Returns false if the pool is fixed or at its limit.
-  bool enlarge_pool() { return moving_ ? moving_->enlarge_pool() : still_->enlarge_pool(); }
-
- private:
-  std::string name_;
-  std::optional<bench::PreparedScene> still_;
-  std::optional<bench::AnimateScene> moving_;
-};
-
-class LiveLoop {
- public:
-  LiveLoop(const JobSpec& spec, LiveLink& link, const LiveHooks& hooks)
-      : spec_(spec), link_(link), hooks_(hooks) {}
-
-  void run() {
-    std::optional<LiveAllocators> chosen = link_.next_frame();
-    if (!chosen) return;
-    source_.emplace(spec_, bench::pool_needs({(*chosen)[0], (*chosen)[1]}));
-    for (std::uint64_t frame = 0; chosen; ++frame, chosen = link_.next_frame()) {
-      const Clock::time_point begin = Clock::now();
-      hooks_.hold_picture(true);
-      link_.begin_builds();
-      if (frame > 0) source_->advance(frame);
-      for (unsigned side = 0; side < 2; ++side) {
-        if (sides_[side].allocator == (*chosen)[side]) continue;
-        sides_[side] = {(*chosen)[side]};
-        warm_up(side);
-      }
-      double seconds = 0;
-      for (const unsigned side : {unsigned(frame % 2), unsigned(1 - frame % 2)})
-        seconds += build(side, frame);
-      if (source_->moves() && !tree_.nodes.empty()) show();
-      hooks_.hold_picture(false);
-      link_.end_builds();
-      if (source_->moves()) {
-        // The picture of a moving scene is never complete: it gets the time that is left in a
-        // smooth frame.
-        const double spent = std::chrono::duration<double>(Clock::now() - begin).count();
-        const double left = std::min(smooth_frame_seconds - spent, seconds);
-        link_.leave_to_picture(std::max(left, min_picture_seconds), false);
-      } else {
-        link_.leave_to_picture(std::clamp(seconds, min_picture_seconds, 0.3), true);
-      }
-    }
-  }
-
- private:
-  struct Side {
-    const registry::RegisteredAllocator* allocator = nullptr;
-    unsigned frames = 0;
-    bool exhausted = false;
-  };
-
-  kdtree::BuildOptions options() const {
-    kdtree::BuildOptions options;
-    options.costs = spec_.settings.costs;
-    options.seconds = spec_.settings.timeout;
-    return options;
-  }
-  kdtree::BuildRun build_once(const registry::RegisteredAllocator& entry) {
-    source_->workspace().set_allocator_options(entry.options);
-    return bench::compiled_for(entry, spec_.device).build(source_->workspace(), options());
-  }
-  kdtree::BuildRun build_growing(const registry::RegisteredAllocator& entry) {
-    kdtree::BuildRun run = build_once(entry);
-    while (run.incomplete && source_->enlarge_pool()) run = build_once(entry);
-    return run;
-  }
-
-  // The first build is not timed: it touches new memory and may have to enlarge the pool.
-  void warm_up(unsigned side) {
-    const std::size_t pool = pool_bytes();
-    const kdtree::BuildRun run = build_growing(*sides_[side].allocator);
-    if (!source_->moves() && (!shown_ || (!shown_complete_ && !run.incomplete))) {
-      tree_ = source_->workspace().download();
-      tree_of_ = sides_[side].allocator->traits->id;
-      show();
-      shown_complete_ = !run.incomplete;
-    }
-    restart(side);
-    // Times in pools of different sizes are not comparable, so the other side restarts.
-    if (pool_bytes() != pool && sides_[1 - side].allocator) restart(1 - side);
-  }
-
-  std::size_t pool_bytes() { return source_->workspace().pool().bytes; }
-
-  void show() {
-    shown_ = make_built_scene(spec_.source, source_->name(), source_->mesh(), std::move(tree_),
-                              spec_.device, tree_of_, spec_.up,
-                              source_->moves() ? shown_.get() : nullptr);
-    hooks_.show(shown_);
-  }
-
-  void restart(unsigned number) {
-    sides_[number] = {sides_[number].allocator};
-    LiveEvent event;
-    event.kind = LiveEvent::Kind::restarted;
-    event.side = number;
-    event.allocator = sides_[number].allocator;
-    event.pool_bytes = pool_bytes();
-    event.moves = source_->moves();
-    link_.publish(std::move(event));
-  }
-
-  // Builds a frame and returns the seconds. An exhausted side stays as it is.
-  double build(unsigned number, std::uint64_t frame) {
-    Side& side = sides_[number];
-    if (side.exhausted) return 0;
-    kdtree::BuildRun run = build_once(*side.allocator);
-    // A later frame of a moving scene may need more memory than the first one.
-    if (run.incomplete && source_->moves() && source_->enlarge_pool()) {
-      run = build_growing(*side.allocator);
-      for (const unsigned each : {0u, 1u}) restart(each);
-    }
-    LiveEvent event;
-    event.side = number;
-    event.sample = {frame, run.ms, 0, !run.incomplete, run.failed_bytes, 0};
-    if (!run.incomplete || tree_.nodes.empty()) {
-      tree_ = source_->workspace().download();
-      tree_of_ = side.allocator->traits->id;
-    }
-    if (!run.incomplete) event.sample.hash = kdtree::measure(tree_, spec_.settings.costs).hash;
-    event.sample.seconds = std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
-    link_.publish(std::move(event));
-    side.exhausted = run.incomplete;
-    // Makes one recording per side, after its first times are visible.
-    if (++side.frames == first_frames || side.exhausted) record(number);
-    return run.ms * 1e-3;
-  }
-
-  void record(unsigned number) {
-    const registry::RegisteredAllocator& entry = *sides_[number].allocator;
-    const std::size_t capacity =
-        std::min(max_events, source_->mesh().triangles.size() * 32 + 65536);
-    source_->workspace().set_allocator_options(entry.options);
-    const kdtree::RecordedRun run = bench::compiled_for(entry, spec_.device)
-                                        .build_recorded(source_->workspace(), options(), capacity);
-    LiveEvent event;
-    event.kind = LiveEvent::Kind::recording;
-    event.side = number;
-    event.recording = std::make_shared<const Recording>(source_->name(), entry, spec_.device.key,
-                                                        pool_bytes(), run);
-    link_.publish(std::move(event));
-  }
-
-  // A moving scene has 20 frames/s if its builds leave time for that, which is how often the window
-  // draws in Live on CPU threads.
-  static constexpr double smooth_frame_seconds = 1.0 / 20, min_picture_seconds = 0.015;
-  static constexpr unsigned first_frames = 4;
-  static constexpr std::size_t max_events = std::size_t{4} << 20;
-
-  const JobSpec& spec_;
-  LiveLink& link_;
-  const LiveHooks& hooks_;
-  std::optional<Frames> source_;
-  Side sides_[2];
-  kdtree::Tree tree_;  // the last tree that was downloaded, and its allocator
-  std::string tree_of_;
-  std::shared_ptr<const BuiltScene> shown_;
-  bool shown_complete_ = false;
-};
-
-}  // namespace
-
-bool is_moving(const std::string& source) { return scenes::moving_frames(source) > 1; }
-
-void run_live(const JobSpec& spec, LiveLink& link, const LiveHooks& hooks) {
-  const std::shared_ptr<void> released(nullptr, [&](void*) {
-    hooks.hold_picture(false);
-    link.end_builds();
-  });
-  LiveLoop(spec, link, hooks).run();
+  changed_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return stop_; });
 }
 
 }  // namespace heapwood::viewer

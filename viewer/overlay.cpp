@@ -116,7 +116,7 @@ void draw_legend(const State& state, const Edge& edge, const PictureStatus& pict
     ui::text_at({x - shift * ui::width_of(text), corner.y + height + 2}, text);
   }
   ImGui::Dummy({width, height + 2 + ImGui::GetFontSize()});
-  ui::text(fmt::format("maximum in the picture: {:.4g}", picture.largest), colour::dim);
+  ui::text(fmt::format("maximum in the picture: {:.3g}", picture.largest), colour::dim);
 }
 
 // Draws the facts about the ray next to the mouse, towards the centre of the picture.
@@ -180,7 +180,7 @@ void draw_overlay(State& state, const Area& area) {
       if (edge.progress(state, share, 8, "Discard")) cancel_shot(state);
     });
   }
-  if (render::shows_numbers(state.mode) && state.scene)
+  if (render::shows_numbers(state.mode) && state.scene && !state.is_race())
     edge.card("legend", false, false, [&] { draw_legend(state, edge, picture); });
   forget_old_messages(state);
   if (!state.messages.empty()) edge.card("messages", false, true, [&] { draw_messages(state); });

@@ -12,13 +12,17 @@ namespace heapwood::viewer {
 
 void scene_combo(State& state) {
   const std::string& source = state.choice.source;
-  if (ui::begin_combo(state, "##scenes", source.empty() ? "no scene" : source)) {
+  // A path is shown by its file's name, which would otherwise be cut off.
+  const std::string name = source.substr(source.find_last_of('/') + 1);
+  if (ui::begin_combo(state, "##scenes",
+                      state.places.texts["scene"] = name.empty() ? "no scene" : name)) {
     // Live on a CPU gets small scenes, because a frame of a scene's usual size takes too long.
     const bool live = state.tab == Tab::live,
                small = live && state.choice.device.id.kind == simt::DeviceKind::cpu;
     std::string chosen;  // opened after the loop, because opening changes the list
     const auto list = [&](const auto& scenes, std::uint64_t max_triangles) {
       for (const scenes::Procedural& scene : scenes) {
+        if (std::string_view(scene.description).starts_with("for tests")) continue;
         const std::string name = scene.name;
         if (ui::item(name, source == name, scene.description))
           chosen = name + (small && scene.default_triangles > max_triangles
@@ -33,6 +37,7 @@ void scene_combo(State& state) {
     ImGui::EndCombo();
   }
   state.places.note("scene");
+  if (name != source) ui::hint(source);
 }
 
 void allocator_field(State& state) {
@@ -43,15 +48,16 @@ void allocator_field(State& state) {
 }
 
 bool choose_pool(State& state) {
+  Choice::Pool& pool = pool_of(state, state.tab);
   ui::field("pool");
-  if (ImGui::InputText("##pool", &state.choice.pool_text)) take_pool_text(state);
+  if (ImGui::InputText("##pool", &pool.text)) take_pool_text(state);
   const bool edited = ImGui::IsItemDeactivatedAfterEdit();
   state.places.note("pool");
   ui::hint(
       "fast or auto (enlarged until the build completes), a size such as 512M or 2G, or a multiple "
       "of the root node's array such as 200x or of the peak bytes in use such as live:4.");
-  ui::wrapped_text(state.places.texts["pool problem"] = state.choice.pool_problem, colour::error);
-  return edited && state.choice.pool_problem.empty();
+  ui::wrapped_text(state.places.texts["pool problem"] = pool.problem, colour::error);
+  return edited && pool.problem.empty();
 }
 
 bool build_button(State& state, const char* label, bool strong, float width, const char* hint) {
@@ -105,30 +111,6 @@ void choose_costs(State& state) {
   ui::slider("duplicates", costs.duplicate, 0, 1);
   ui::slider("runs", state.choice.settings.runs, 1, 31);
   ImGui::TreePop();
-}
-
-// Draws each sample as a dot, and median and quartiles as a box.
-void plot_samples(const std::vector<double>& samples) {
-  const auto [low, high] = std::ranges::minmax_element(samples);
-  const float height = ImGui::GetFontSize() * 1.2f, width = ImGui::GetContentRegionAvail().x;
-  const ImVec2 corner = ImGui::GetCursorScreenPos();
-  const double margin = 0.05 * (*high - *low) + 1e-9, from = *low - margin, to = *high + margin;
-  const auto x = [&](double ms) {
-    return corner.x + static_cast<float>((ms - from) / (to - from)) * width;
-  };
-  ui::fill(corner, {corner.x + width, corner.y + height}, ui::white(8), 4);
-  ui::fill({x(*bench::quantile(samples, 0.25)), corner.y + 3},
-           {x(*bench::quantile(samples, 0.75)), corner.y + height - 3}, IM_COL32(104, 196, 134, 50),
-           3);
-  const float middle = x(*bench::median(samples));
-  ui::line({middle, corner.y + 2}, {middle, corner.y + height - 2}, IM_COL32(104, 196, 134, 220),
-           2);
-  for (const double ms : samples)
-    ImGui::GetWindowDrawList()->AddCircleFilled({x(ms), corner.y + height / 2}, height * 0.16f,
-                                                IM_COL32(230, 233, 236, 190));
-  ImGui::Dummy({width, height});
-  ui::hint(fmt::format("{} builds, {} to {} ms; the box is the middle half", samples.size(),
-                       bench::figure_text(*low), bench::figure_text(*high)));
 }
 
 // Draws the time, large, and on the same line a reason why it may not be this allocator's. One
@@ -199,11 +181,12 @@ void draw_build_section(State& state) {
   choose_refs(state);
   choose_costs(state);
   const float third = ui::share_of_line(3);
-  if (build_button(state, "Build", true, third,
+  const bool compares = state.tab == Tab::compare;
+  if (build_button(state, "Build", !compares, third,
                    "Builds the tree with this allocator and measures it (B)"))
     start_build(state);
   ImGui::SameLine();
-  if (build_button(state, "Compare all", false, third,
+  if (build_button(state, "Compare all", compares, third,
                    "Measures every allocator on this scene (C)"))
     start_compare(state);
   ImGui::SameLine();
@@ -219,7 +202,6 @@ void draw_build_section(State& state) {
                            built.runs_ms.size()));
   if (built.status != bench::Status::ok)
     return ui::wrapped_text(bench::exhaustion_text(built), colour::warning);
-  plot_samples(built.runs_ms);
   ui::cpu_notice(state);
   if (!ui::begin_rows("build")) return;
   if (const std::string speed = speed_text(built); !speed.empty()) ui::row("speed", speed);
@@ -255,11 +237,10 @@ void plot_histogram(State& state, const alloc::RequestStats& requests) {
 
 }  // namespace
 
-void draw_allocations_section(State& state) {
+void draw_allocations_section(State& state, const alloc::RequestStats* counted) {
   if (!ui::section("Allocations")) return;
-  if (!state.built || !state.built->requests)
-    return ui::dim_text("Press Build (B) to count requests.");
-  const alloc::RequestStats& requests = *state.built->requests;
+  if (!counted) return ui::dim_text("Press Build (B) to count requests.");
+  const alloc::RequestStats& requests = *counted;
   if (ui::begin_rows("allocations")) {
     ui::row("requests", bench::count_text(requests.allocations));
     ui::row("freed", requests.deallocations == requests.allocations
@@ -272,41 +253,6 @@ void draw_allocations_section(State& state) {
     ImGui::EndTable();
   }
   plot_histogram(state, requests);
-}
-
-void draw_memory_section(State& state) {
-  if (!ui::section("Memory")) return;
-  if (!state.built || !state.built->requests)
-    return ui::dim_text("Press Build (B) for these figures.");
-  if (!ui::begin_rows("memory")) return;
-  const bench::Result& built = *state.built;
-  if (built.pool_bytes) {
-    ui::row("pool", bench::bytes_text(*built.pool_bytes));
-    ui::row(
-        "high-water mark",
-        fmt::format("{}, {:.1f}% of the pool", bench::bytes_text(built.requests->high_water_bytes),
-                    100.0 * static_cast<double>(built.requests->high_water_bytes) /
-                        static_cast<double>(std::max<std::uint64_t>(*built.pool_bytes, 1))),
-        "Maximum of requested bytes in use at once.");
-  }
-  if (built.at_end && built.at_end->measured) {
-    const alloc::Fragmentation& end = *built.at_end;
-    ui::row("external frag.", bench::figure_text(end.external),
-            "After the build: 1 - largest free region / all free memory. RegEff section 8.");
-    ui::row("internal frag.",
-            end.internal ? bench::figure_text(*end.internal) : std::string("–, no block is in use"),
-            "After the build: mean of (size - requested) / size over regions in use. RegEff "
-            "section 8.");
-    ui::row("largest free", fmt::format("{} of {}", bench::bytes_text(end.largest_free_bytes),
-                                        bench::bytes_text(end.free_bytes)));
-    if (end.metadata_bytes)
-      ui::row("tables", bench::bytes_text(end.metadata_bytes),
-              "The allocator's tables in the pool.");
-  } else {
-    ui::row("fragmentation", "unknown", "This allocator's blocks are outside the pool.");
-  }
-  if (built.workspace_bytes) ui::row("outside the pool", bench::bytes_text(*built.workspace_bytes));
-  ImGui::EndTable();
 }
 
 // The side panel's sections about the view: mode, camera, the tree over the picture, screenshots.
@@ -342,10 +288,6 @@ void choose_material(State& state) {
   ImGui::SameLine();
   if (ui::button(state, "clay", coloured && state.clay, coloured, width)) state.clay = true;
   ui::hint("One colour, so that only shapes are seen (M)");
-}
-
-int deepest_level(const State& state) {
-  return state.built && state.built->tree ? static_cast<int>(state.built->tree->depth) : 60;
 }
 
 void draw_view_section(State& state) {
@@ -387,7 +329,7 @@ void draw_tree_section(State& state) {
   ui::checkbox(state, "node", state.node.visible,
                "Explains why a node was split where it is (N); click in the picture to choose one");
   if (tree.visible) {
-    ui::slider("depth", tree.depth, 0, deepest_level(state));
+    ui::slider("depth", tree.depth, 0, state.scene ? static_cast<int>(state.scene->depth) : 0);
     ui::checkbox(state, "leaves above", tree.leaves);
     ui::dim_text(tree.shown < tree.total
                      ? fmt::format("{} of {} boxes shown", bench::count_text(tree.shown),
@@ -397,25 +339,12 @@ void draw_tree_section(State& state) {
   }
 }
 
-void draw_screenshot_section(State& state) {
-  if (!ui::section("Screenshot", false)) return;
-  ShotSettings& s = state.shot_settings;
-  ui::field("size");
-  int size[2] = {s.width, s.height};
-  if (ImGui::InputInt2("##size", size)) {
-    s.width = std::clamp(size[0], 1, 16384);
-    s.height = std::clamp(size[1], 1, 16384);
-  }
-  ui::slider("samples", s.samples, 1, 1024, "%d per pixel", ImGuiSliderFlags_Logarithmic);
-  ui::checkbox(state, "with the panel", s.window);
-  ImGui::SameLine();
-  if (ui::button(state, "Take (F12)", false, state.scene != nullptr)) take_screenshot(state, "");
-}
-
 }  // namespace
 
 void draw_panel(State& state, const Area& area) {
-  if (ui::begin_area("panel", area, ui::fixed & ~ImGuiWindowFlags_NoScrollbar)) {
+  // A window per tab, so that each keeps its own scroll position.
+  const std::string id = std::string("panel ") + name(state.tab);
+  if (ui::begin_area(id.c_str(), area, ui::fixed & ~ImGuiWindowFlags_NoScrollbar)) {
     if (state.tab == Tab::learn) {
       draw_lesson_button(state);
       if (state.node.visible) draw_node_section(state);
@@ -423,16 +352,14 @@ void draw_panel(State& state, const Area& area) {
       draw_build_section(state);
       draw_view_section(state);
       draw_tree_section(state);
-      draw_allocations_section(state);
-      draw_memory_section(state);
-      draw_screenshot_section(state);
+      draw_allocations_section(
+          state, state.built && state.built->requests ? &*state.built->requests : nullptr);
     } else if (state.tab == Tab::compare) {
       draw_build_section(state);
       draw_compare_section(state);
     } else if (state.tab == Tab::heap) {
       draw_record_section(state);
-      draw_memory_section(state);
-      draw_allocations_section(state);
+      draw_recorded_sections(state);
     }
   }
   ImGui::End();

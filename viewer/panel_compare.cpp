@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "bench/results/result.hpp"
+#include "bench/row_bench.hpp"
 #include "viewer/comparison.hpp"
 #include "viewer/panels.hpp"
 
@@ -117,18 +118,53 @@ std::vector<CompareRow> compare_rows(const std::vector<bench::Result>& results, 
       row.spread = fmt::format("{:.1f}%", 100 * spread);
       row.key_ms = *r.median_ms();
     } else {
-      row.ms = r.wrong_tree ? "wrong tree" : row.waiting ? "waiting" : bench::name(r.status);
+      row.ms = r.wrong_tree                            ? "wrong tree"
+               : row.waiting                           ? "waiting"
+               : r.reason == bench::interrupted_reason ? "cancelled"
+                                                       : bench::name(r.status);
     }
-    if (r.at_end) {
-      row.external = bench::figure_text(r.at_end->external);
-      row.key_external = r.at_end->external;
-    }
+    if (r.requests && r.requests->address_high_water_bytes)
+      row.address = bench::bytes_text(r.requests->address_high_water_bytes);
+    if (r.at_end && r.at_end->measured) row.tables = bench::bytes_text(r.at_end->metadata_bytes);
     if (r.kernel)
       row.registers =
           fmt::format("{}, {}", r.kernel->registers, bench::bytes_text(r.kernel->local_bytes));
     rows.push_back(row);
   }
   return rows;
+}
+
+double chart_end(std::vector<double> ms) {
+  if (ms.empty()) return 0;
+  std::ranges::sort(ms);
+  const double limit = 3 * *bench::quantile(ms, 0.75);
+  return 1.1 * *std::prev(std::ranges::upper_bound(ms, limit));
+}
+
+std::string compare_verdict(const std::vector<CompareRow>& rows) {
+  const auto best = std::ranges::find_if(rows, &CompareRow::best);
+  if (best == rows.end())
+    return "No allocator that frees is clearly the fastest: the times overlap.";
+  const CompareRow* next = nullptr;
+  for (const CompareRow& row : rows) {
+    if (!row.best && !row.result->lower_bound && (!next || row.key_ms < next->key_ms)) next = &row;
+  }
+  std::string text = fmt::format("{} is the fastest that frees: {} ms", best->allocator, best->ms);
+  if (next && std::isfinite(next->key_ms))
+    text += fmt::format("; next is {}, {:.2f} times as long", next->allocator,
+                        next->key_ms / best->key_ms);
+  return text + ".";
+}
+
+std::string compare_warning(const std::vector<CompareRow>& rows) {
+  for (const CompareRow& row : rows) {
+    if (row.noisy && rows.front().result->slowdown_over == row.result->allocator)
+      return fmt::format(
+          "The times of {}, which all are divided by, vary by {}: close other programs, or compare "
+          "again with more runs.",
+          row.result->label, row.spread);
+  }
+  return "";
 }
 
 namespace {
@@ -141,21 +177,30 @@ void sort(std::vector<CompareRow>& rows) {
   std::ranges::stable_sort(rows, [&](const CompareRow& one, const CompareRow& other) {
     const CompareRow &a = down ? other : one, &b = down ? one : other;
     if (column == 0) return a.allocator < b.allocator;
-    if (column == 5) return a.key_external < b.key_external;
     return a.key_ms < b.key_ms;  // times order like slowdowns, because the divisor is the same
   });
 }
 
 // Draws the median, and the middle half of the times as a bar.
-void draw_bar(const CompareRow& row, double slowest) {
+// A bar that ends beyond the axis is cut, with a break.
+void draw_bar(const CompareRow& row, double end) {
   const float width = ImGui::GetContentRegionAvail().x, height = ImGui::GetFontSize() * 0.5f;
   ImVec2 corner = ImGui::GetCursorScreenPos();
   corner.y += (ImGui::GetTextLineHeight() - height) / 2;
   ImGui::Dummy({width, ImGui::GetTextLineHeight()});
-  if (row.result->status != bench::Status::ok || !std::isfinite(row.key_ms) || slowest <= 0) return;
-  const auto x = [&](double ms) { return corner.x + width * static_cast<float>(ms / slowest); };
+  if (row.result->status != bench::Status::ok || !std::isfinite(row.key_ms) || end <= 0) return;
+  const auto x = [&](double ms) {
+    return corner.x + width * static_cast<float>(std::min(ms / end, 1.0));
+  };
   ui::fill(corner, {std::max(x(row.key_ms), corner.x + 2), corner.y + height},
            row.best ? ImGui::GetColorU32(colour::accent) : IM_COL32(120, 150, 170, 255), 3);
+  if (row.key_ms > end) {
+    const float cut = corner.x + width * 0.9f, slant = height * 0.5f;
+    for (const float at : {cut, cut + height})
+      ui::line({at - slant, corner.y + height + 2}, {at + slant, corner.y - 2},
+               ImGui::GetColorU32(colour::panel), 3);
+    return;
+  }
   const std::vector<double>& ms = row.result->runs_ms;
   ui::fill({x(*bench::quantile(ms, 0.25)), corner.y - 2},
            {x(*bench::quantile(ms, 0.75)) + 1, corner.y + height + 2}, ui::white(70), 2);
@@ -191,18 +236,20 @@ constexpr struct {
   const char* hint;
 } columns[] = {
     {"allocator", ImGuiTableColumnFlags_None, 2.5f, "* cannot free: a lower bound"},
-    {"time", ImGuiTableColumnFlags_NoSort, 2.0f, "Bar: median. Light part: the middle half"},
+    {"time", ImGuiTableColumnFlags_NoSort, 5.0f,
+     "Bar: median. Light part: the middle half. Bars of outliers are cut, with a break."},
     {"ms", ImGuiTableColumnFlags_DefaultSort, 1.3f, "Median time of a build"},
-    {"slower", ImGuiTableColumnFlags_None, 1.4f,
+    {"/ Atomic", ImGuiTableColumnFlags_None, 1.4f,
      "Time / AtomicMalloc's time. AtomicMalloc only increments a counter and never frees."},
     {"spread", ImGuiTableColumnFlags_NoSort, 1.4f,
      "Interquartile range / median: above 25% the time is too noisy to rank"},
-    {"ext. frag", ImGuiTableColumnFlags_None, 1.5f,
-     "External fragmentation after the build: 1 - largest free region / all free bytes"},
+    {"address", ImGuiTableColumnFlags_NoSort, 1.6f,
+     "Highest address reached in the pool, from its base, in an instrumented build"},
+    {"tables", ImGuiTableColumnFlags_NoSort, 1.5f, "The allocator's tables in the pool"},
     {"registers", ImGuiTableColumnFlags_NoSort, 1.7f,
      "Of the build kernel, and its stack per thread"}};
 
-void draw_row(State& state, const CompareRow& row, double slowest, bool with_registers) {
+void draw_row(State& state, const CompareRow& row, double end, bool with_registers) {
   ImGui::TableNextRow();
   ImGui::TableNextColumn();
   if (row.best) ImGui::PushFont(fonts().bold);
@@ -212,9 +259,9 @@ void draw_row(State& state, const CompareRow& row, double slowest, bool with_reg
                                                                  : colour::warning;
   draw_allocator(state, row, shade);
   ImGui::TableNextColumn();
-  draw_bar(row, slowest);
+  draw_bar(row, end);
   for (const std::string* text :
-       {&row.ms, &row.slowdown, &row.spread, &row.external, &row.registers}) {
+       {&row.ms, &row.slowdown, &row.spread, &row.address, &row.tables, &row.registers}) {
     if (text == &row.registers && !with_registers) break;
     ImGui::TableNextColumn();
     ImGui::SetCursorPosX(ImGui::GetCursorPosX() +
@@ -230,12 +277,10 @@ void draw_row(State& state, const CompareRow& row, double slowest, bool with_reg
   if (row.best) ImGui::PopFont();
 }
 
-void draw_table(State& state) {
-  std::vector<CompareRow> rows =
-      compare_rows(state.compared, is_running(state, JobSpec::Kind::compare));
+void draw_table(State& state, std::vector<CompareRow> rows) {
   const bool with_registers =
       std::ranges::any_of(rows, [](const CompareRow& row) { return !row.registers.empty(); });
-  const int count = with_registers ? 7 : 6;
+  const int count = with_registers ? 8 : 7;
   if (!ImGui::BeginTable("slowdowns", count,
                          ImGuiTableFlags_Sortable | ImGuiTableFlags_RowBg |
                              ImGuiTableFlags_BordersInnerH | ImGuiTableFlags_SizingStretchProp))
@@ -250,12 +295,13 @@ void draw_table(State& state) {
     ui::hint(columns[i].hint);
   }
   sort(rows);
-  double slowest = 0;
+  std::vector<double> times;
   for (const CompareRow& row : rows) {
     if (row.result->status == bench::Status::ok && row.result->median_ms())
-      slowest = std::max(slowest, *bench::quantile(row.result->runs_ms, 0.75));
+      times.push_back(*bench::quantile(row.result->runs_ms, 0.75));
   }
-  for (const CompareRow& row : rows) draw_row(state, row, slowest, with_registers);
+  const double end = chart_end(times);
+  for (const CompareRow& row : rows) draw_row(state, row, end, with_registers);
   ImGui::EndTable();
 }
 
@@ -284,9 +330,22 @@ void draw_compare_section(State& state) {
   ImGui::SameLine();
   if (ui::button(state, "Copy markdown", false, !running))
     ImGui::SetClipboardText(bench::to_markdown(bench::slowdown_table(state.compared)).c_str());
+  std::vector<CompareRow> rows = compare_rows(state.compared, running);
+  if (!running) {
+    ui::styled_text(fonts().bold, state.places.texts["verdict"] = compare_verdict(rows));
+    ui::wrapped_text(compare_warning(rows), colour::warning);
+  }
+  for (const bench::Result& result : state.compared) {
+    if (!result.pool_bytes || !result.requests) continue;
+    ui::dim_text(state.places.texts["memory"] =
+                     fmt::format("Pool of {} for each; at most {} requested at once.",
+                                 bench::bytes_text(*result.pool_bytes),
+                                 bench::bytes_text(result.requests->high_water_bytes)));
+    break;
+  }
   ui::cpu_notice(state);
   ui::dim_text(explanation);
-  draw_table(state);
+  draw_table(state, std::move(rows));
 }
 
 }  // namespace heapwood::viewer

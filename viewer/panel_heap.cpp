@@ -7,111 +7,73 @@ namespace heapwood::viewer {
 
 namespace {
 
-// A curve: its value at each point of the recording; NaN if unknown.
-struct Curve {
+// The curves of a recording.
+constexpr struct {
   const char* name;
   gl::Rgba8 shade;
-  double (*value)(const Recording::Point&);
-};
-
-constexpr Curve memory_curves[] = {
-    {"in use",
-     {115, 199, 143, 255},
-     [](const auto& p) { return static_cast<double>(p.used_bytes); }},
-    {"peak",
-     {78, 140, 98, 255},
-     [](const auto& p) { return static_cast<double>(p.high_water_bytes); }},
-    {"highest address",
-     {130, 140, 148, 255},
-     [](const auto& p) { return static_cast<double>(p.pool.mark_bytes); }},
+  std::uint64_t (*bytes)(const Recording::Point&);
+} curves[] = {
+    {"in use", {115, 199, 143, 255}, [](const auto& p) { return p.used_bytes; }},
+    {"peak", {78, 140, 98, 255}, [](const auto& p) { return p.high_water_bytes; }},
+    {"highest address", {130, 140, 148, 255}, [](const auto& p) { return p.pool.mark_bytes; }},
     {"largest hole", {107, 173, 242, 255}, [](const auto& p) {
-       return static_cast<double>(p.pool.largest_below_bytes);
-     }}};
-constexpr Curve share_curves[] = {
-    {"fragmentation", {242, 189, 92, 255}, [](const auto& p) { return p.pool.external_below(); }},
-    {"wasted inside blocks", {226, 121, 156, 255}, [](const auto& p) {
-       return p.internal.value_or(std::nan(""));
+       return p.pool.largest_below_bytes;
      }}};
 
-// A plot: its curves and its scale.
-struct Figure {
-  const char* id;
-  std::span<const Curve> curves;
-  const char* hint;
-  double maximum;
-  bool logarithmic;
-  std::vector<double> ticks;
-  std::string (*text)(double);
-
-  // The height of a value, from 0 to 1. The scale for bytes is logarithmic down to a 256th of the
-  // maximum: live blocks are a small part of what a scattering allocator has touched.
-  double height(double value) const {
-    constexpr double octaves = 8;
-    const double share = value / maximum;
-    return logarithmic ? (share > 0 ? 1 + std::log2(share) / octaves : 0) : share;
-  }
-};
-
-// Draws a curve; that of the second recording is faint.
-void draw_curve(const Recording& recording, const Figure& figure, const Curve& curve,
-                const ui::Plot& plot, bool second) {
-  gl::Rgba8 shade = curve.shade;
-  shade.a = second ? 110 : 255;
-  std::optional<ImVec2> last;
-  for (const Recording::Point& point : recording.points) {
-    const double value = curve.value(point);
-    if (std::isnan(value)) {
-      last.reset();
-      continue;
-    }
-    const ImVec2 here = plot.place(recording.place_of(point.time), figure.height(value));
-    if (last) ui::line(*last, here, packed(shade), 1.4f);
-    last = here;
-  }
-}
-
-// Draws the names of the curves in their colours.
-void draw_names(const Figure& figure) {
-  for (const Curve& curve : figure.curves) {
-    if (&curve != figure.curves.data()) ui::flow(ui::width_of(curve.name));
-    ui::text(curve.name, unpacked(curve.shade));
-    ui::hint(figure.hint);
-  }
-}
-
-void tell_values(const HeapView& view, const Figure& figure, double place) {
+void tell_values(const HeapView& view, double place) {
   ImGui::BeginTooltip();
   for (const auto& recording : view.recordings) {
     const auto& point = recording->at(recording->time_at(place));
     ui::text(fmt::format("{}, {}", recording->label, recording->time_text(point.time)));
-    for (const Curve& curve : figure.curves) {
-      const double value = curve.value(point);
-      if (!std::isnan(value))
-        ui::text(fmt::format("  {} {}", curve.name, figure.text(value)), colour::dim);
-    }
+    for (const auto& curve : curves)
+      ui::text(fmt::format("  {} {}", curve.name, bench::bytes_text(curve.bytes(point))),
+               colour::dim);
   }
   ui::text("Click: set the time.", colour::dim);
   ImGui::EndTooltip();
 }
 
-void draw_figure(State& state, ImVec2 size, const Figure& figure) {
+void draw_heap_plot(State& state, float width, float height) {
   HeapView& view = state.heap;
   const float em = ImGui::GetFontSize(), scale = em * 4.4f;
-  draw_names(figure);
+  for (const auto& curve : curves) {
+    if (&curve != curves) ui::flow(ui::width_of(curve.name));
+    ui::text(curve.name, unpacked(curve.shade));
+    ui::hint(
+        "Requested bytes in use; their peak so far; the highest address reached; the largest free "
+        "region below it. Logarithmic.");
+  }
   ImGui::SetCursorPosX(ImGui::GetCursorPosX() + scale);
-  const ui::Plot plot(state, figure.id, {size.x - scale, size.y}, 7);
-  for (const double value : figure.ticks) {
-    const float y = plot.place(0, figure.height(value)).y;
+  const ui::Plot plot(state, "memory curves",
+                      {width - scale, height - 2 * ImGui::GetTextLineHeightWithSpacing()}, 7);
+  // Logarithmic down to a 256th: live blocks are a small part of what a scattering allocator has
+  // touched.
+  const double maximum = std::max(1.0, static_cast<double>(view.shown_bytes()));
+  const auto height_of = [&](double bytes) {
+    return bytes > 0 ? 1 + std::log2(bytes / maximum) / 8 : 0;
+  };
+  for (const double value : {maximum, maximum / 16, maximum / 256}) {
+    const float y = plot.place(0, height_of(value)).y;
     ui::line({plot.corner.x, y}, {plot.end.x, y}, ui::white(18));
-    const std::string label = figure.text(value);
+    const std::string label = bench::bytes_text(static_cast<std::uint64_t>(value));
     ui::text_at({plot.corner.x - em * 0.4f - ui::width_of(label),
                  std::clamp(y - em / 2, plot.corner.y, std::max(plot.corner.y, plot.end.y - em))},
                 label, ImGui::GetColorU32(ImGuiCol_TextDisabled));
   }
   for (std::size_t i = 0; i < view.recordings.size(); ++i) {
-    if (!view.recordings[i]->in_pool) continue;
-    for (const Curve& curve : figure.curves)
-      draw_curve(*view.recordings[i], figure, curve, plot, i == 1);
+    const Recording& recording = *view.recordings[i];
+    for (const auto& curve : curves) {
+      gl::Rgba8 shade = curve.shade;
+      shade.a = i == 1 ? 110 : 255;  // the second recording is faint
+      ImVec2 last;
+      for (const Recording::Point& point : recording.points) {
+        const ImVec2 here = plot.place(recording.place_of(point.time),
+                                       height_of(static_cast<double>(curve.bytes(point))));
+        if (recording.in_pool && &point != &recording.points.front())
+          ui::line(last, here, packed(shade), 1.4f);
+        last = here;
+      }
+    }
   }
   const float x = plot.place(view.place, 0).x;
   ui::line({x, plot.corner.y}, {x, plot.end.y}, ui::white(110));
@@ -121,42 +83,16 @@ void draw_figure(State& state, ImVec2 size, const Figure& figure) {
     view.place = under;
     view.playing = false;
   }
-  if (plot.hovered) tell_values(view, figure, under);
-}
-
-std::string text_of_bytes(double v) { return bench::bytes_text(static_cast<std::uint64_t>(v)); }
-std::string text_of_share(double v) { return fmt::format("{:.3g}", v); }
-
-void draw_heap_plots(State& state, float width, float height) {
-  const float text = 2 * ImGui::GetTextLineHeightWithSpacing();
-  const double maximum = std::max(1.0, static_cast<double>(state.heap.shown_bytes()));
-  const ImVec2 size{width, std::max(height / 2 - text, ImGui::GetFontSize())};
-  draw_figure(state, size,
-              {"memory curves",
-               memory_curves,
-               "Requested bytes in use; their peak so far; the highest address reached; the "
-               "largest free region below it. Logarithmic.",
-               maximum,
-               true,
-               {maximum, maximum / 16, maximum / 256},
-               text_of_bytes});
-  draw_figure(state, size,
-              {"share curves",
-               share_curves,
-               "Fragmentation: 1 - largest hole / all holes, below the highest address. Wasted "
-               "inside blocks: mean of (served - requested) / served over blocks in use; served is "
-               "the smallest distance to the next block of any block of that size, so headers "
-               "count.",
-               1,
-               false,
-               {0, 0.5, 1},
-               text_of_share});
+  if (plot.hovered) tell_values(view, under);
 }
 
 constexpr float cell_pixels = 3;
 
-void update(HeapView& view, HeapView::Drawn& drawn, const Recording& recording, unsigned columns,
+gl::Rgba8 used_colour(std::size_t which) { return which ? colour::used_by_b : colour::used; }
+
+void update(HeapView& view, std::size_t which, const Recording& recording, unsigned columns,
             unsigned rows) {
+  HeapView::Drawn& drawn = view.drawn[which];
   const std::uint32_t time = view.time(recording);
   const std::uint64_t shown = view.shown_bytes();
   if (drawn.map && drawn.of == &recording && drawn.map->columns == columns &&
@@ -164,7 +100,7 @@ void update(HeapView& view, HeapView::Drawn& drawn, const Recording& recording, 
     return;
   drawn.map.emplace(recording, time, columns, rows, shown);
   drawn.of = &recording;
-  drawn.texture.upload(columns, rows, drawn.map->colours().data(), false);
+  drawn.texture.upload(columns, rows, drawn.map->colours(used_colour(which)).data(), false);
 }
 
 // Shows a tooltip that explains a cell. `block`: the first block in it, or nullptr.
@@ -269,7 +205,7 @@ void draw_map(State& state, HeapView& view, std::size_t which, float width, floa
   const float map_height =
       std::max(height - ImGui::GetFrameHeightWithSpacing(), ImGui::GetFontSize());
   HeapView::Drawn& drawn = view.drawn[which];
-  update(view, drawn, recording, static_cast<unsigned>(width / (cell_pixels * scale)),
+  update(view, which, recording, static_cast<unsigned>(width / (cell_pixels * scale)),
          static_cast<unsigned>(map_height / (cell_pixels * scale)));
   draw_map_title(state, view, which, width);
   const ImVec2 corner = ImGui::GetCursorScreenPos();
@@ -305,7 +241,7 @@ void draw_controls(State& state) {
   const float em = ImGui::GetFontSize(), others = em * 26, rest = ImGui::GetContentRegionAvail().x;
   ImGui::SetNextItemWidth(rest - others > em * 8 ? rest - others : -1);
   float place = static_cast<float>(view.place);
-  const bool worst = !view.playing && view.place == first.worst_place();
+  const bool worst = !view.playing && view.time(first) == first.tightest().time;
   const std::string time = (worst ? "worst moment: " : "") + first.time_text(view.time(first));
   state.places.texts["time"] = time;
   if (ImGui::SliderFloat("##time", &place, 0, 1, time.c_str(), ImGuiSliderFlags_NoInput)) {
@@ -316,8 +252,7 @@ void draw_controls(State& state) {
   ui::flow(em * 8);
   if (ui::button(state, "Worst moment")) view.go_to_worst();
   ui::hint(
-      "Where the share of free bytes outside the largest hole was greatest, below the highest "
-      "address");
+      "When the pool's largest hole is smallest: a large request is most likely to be refused");
   ui::flow(em * 9);
   ImGui::SetNextItemWidth(em * 9);
   if (ui::begin_combo(state, "##other",
@@ -346,7 +281,7 @@ void draw_map_legend(State& state, const HeapView& view, const std::string& word
   ui::hint("The pool's addresses, row by row. All maps have the same scale.");
   ImGui::SameLine();
   const auto swatch = [&](gl::Rgba8 c, const char* text, bool filled = true) {
-    state.places.texts["legend"] += std::string(text) + "; ";
+    if (*text) state.places.texts["legend"] += std::string(text) + "; ";
     const ImVec2 corner = ImGui::GetCursorScreenPos();
     const float side = ImGui::GetFontSize() * 0.7f;
     const ImVec2 low{corner.x, corner.y + side * 0.3f},
@@ -356,10 +291,12 @@ void draw_map_legend(State& state, const HeapView& view, const std::string& word
     ImGui::GetWindowDrawList()->AddRect(low, high, filled ? ui::white(60) : packed(c), 2);
     ImGui::Dummy({side, side});
     ImGui::SameLine();
+    if (!*text) return;
     ui::text(text, colour::dim);
     ImGui::SameLine();
   };
-  swatch(colour::used, "in use");
+  for (std::size_t i = 0; i < view.recordings.size() && i < 2; ++i)
+    swatch(used_colour(i), i + 1 < view.recordings.size() ? "" : "in use");
   if (std::ranges::any_of(view.recordings, [](const auto& recording) {
         return recording->frees == alloc::Frees::never;
       }))
@@ -399,12 +336,37 @@ void draw_heap(State& state, const Area& area) {
         ImGui::SameLine();
       }
       ImGui::BeginGroup();
-      if (plots) draw_heap_plots(state, side, height);
+      if (plots) draw_heap_plot(state, side, height);
       ImGui::EndGroup();
       draw_map_legend(state, view, recorded_name(state));
     }
   }
   ImGui::End();
+}
+
+void draw_recorded_sections(State& state) {
+  const auto& recordings = state.heap.recordings;
+  if (recordings.empty()) return;
+  if (ui::section("Memory")) {
+    for (std::size_t i = 0; i < recordings.size(); ++i) {
+      const Recording& r = *recordings[i];
+      ui::styled_text(fonts().bold, r.label,
+                      recordings.size() == 1 ? colour::text : ui::shade_of(i));
+      if (!ui::begin_rows(i ? "memory of B" : "memory of A")) continue;
+      ui::row("pool",
+              state.places.texts[fmt::format("pool {}", i)] = bench::bytes_text(r.pool_bytes));
+      ui::row("peak in use", bench::bytes_text(r.high_water_bytes),
+              "Maximum of requested bytes in use at once");
+      if (r.in_pool) {
+        ui::row("highest address", bench::bytes_text(r.reach));
+        ui::row("always fits", bench::bytes_text(r.largest_request()),
+                "The largest free region of the pool at the moment when that is smallest: a larger "
+                "request is refused then.");
+      }
+      ImGui::EndTable();
+    }
+  }
+  draw_allocations_section(state, &recordings.front()->requests);
 }
 
 void draw_record_section(State& state) {

@@ -29,9 +29,7 @@ constexpr struct {
 
 constexpr double seconds_per_level = 0.9;
 
-unsigned deepest(const State& state) {
-  return state.built && state.built->tree ? state.built->tree->depth : 20;
-}
+unsigned deepest(const State& state) { return state.scene ? state.scene->depth : 0; }
 
 std::string number(double value) { return bench::figure_text(value); }
 

@@ -29,29 +29,24 @@ void draw_verdict(State& state, const LiveVerdict& verdict) {
   state.places.texts["verdict detail"] = verdict.detail;
 }
 
-// Draws the median, the frame rate, and the time of the rays.
-void draw_times(State& state, const LiveTimes& times) {
+// Draws the median of a side's builds and what of that is allocation.
+void draw_times(const LiveTimes& times, double ms, double allocation_ms) {
   if (times.exhausted()) return ui::styled_text(fonts().large, "exhausted", colour::error);
-  if (times.median() <= 0) return ui::styled_text(fonts().large, "...");
-  ui::styled_text(fonts().large, bench::figure_text(times.median()) + " ms");
-  if (const double trace = state.live.trace_ms(); trace > 0) {
-    ImGui::SameLine();
-    ImGui::AlignTextToFramePadding();
-    const std::string text = fmt::format("+ {} ms trace", bench::figure_text(trace));
-    ui::text(state.places.texts["trace"] = text, colour::dim);
-    ui::hint(
-        "Median time of one sample per pixel of the picture, in its mode. The trees of both sides "
-        "are equal, so this time is, too.");
-  }
-  const std::string rate = fmt::format("{} builds/s", bench::figure_text(1000 / times.median()));
+  if (ms <= 0) return ui::styled_text(fonts().large, "...");
+  ui::styled_text(fonts().large, bench::figure_text(ms) + " ms");
+  if (allocation_ms < 0) return;
+  const std::string text = fmt::format("allocation {:.2g} ms", allocation_ms);
   ImGui::SameLine();
-  ImGui::SetCursorPosX(ImGui::GetWindowContentRegionMax().x - ui::width_of(rate));
+  ImGui::SetCursorPosX(ImGui::GetWindowContentRegionMax().x - ui::width_of(text));
   ImGui::AlignTextToFramePadding();
-  ui::text(rate, colour::dim);
+  ui::text(text, colour::dim);
+  ui::hint(
+      "What a build takes longer than AtomicMalloc's of the same mesh, which only increments a "
+      "counter. It is measured in every eighth frame.");
 }
 
 // Draws a side: the allocator, the median, and the range on a scale that both sides share.
-void draw_side(State& state, std::size_t side, double maximum) {
+void draw_side(State& state, std::size_t side, const LiveVerdict& verdict, double maximum) {
   const LiveTimes& times = state.live.sides[side].times;
   const float em = ImGui::GetFontSize();
   ImGui::AlignTextToFramePadding();
@@ -65,7 +60,9 @@ void draw_side(State& state, std::size_t side, double maximum) {
   state.places.note(name);
   ImGui::SetCursorPosX(ImGui::GetCursorPosX() + em * 1.6f);
   const float below = ImGui::GetCursorPosY() + ImGui::GetFrameHeightWithSpacing();
-  draw_times(state, times);
+  const double ms = verdict.ms[side] > 0 ? verdict.ms[side] : times.median(),
+               allocation = verdict.allocation_ms[side];
+  draw_times(times, ms, allocation);
   ImGui::SetCursorPosY(below);  // at the same height with and without figures
   const float width = ImGui::GetContentRegionAvail().x, height = em * 0.55f;
   const ImVec2 corner = ImGui::GetCursorScreenPos();
@@ -73,9 +70,13 @@ void draw_side(State& state, std::size_t side, double maximum) {
     return corner.x + width * static_cast<float>(std::min(1.0, ms / maximum));
   };
   ui::fill(corner, {corner.x + width, corner.y + height}, ui::white(10), height / 2);
-  if (times.median() > 0) {
-    ui::fill(corner, {x(times.median()), corner.y + height},
-             ImGui::GetColorU32(ui::shade_of(side, 0.75f)), height / 2);
+  if (ms > 0) {
+    // The part of allocation is bright.
+    ui::fill(corner, {x(ms), corner.y + height},
+             ImGui::GetColorU32(ui::shade_of(side, allocation < 0 ? 0.75f : 0.35f)), height / 2);
+    if (allocation > 0)
+      ui::fill({x(std::max(ms - allocation, 0.0)), corner.y}, {x(ms), corner.y + height},
+               ImGui::GetColorU32(ui::shade_of(side)), height / 2);
     ui::fill({x(times.low()), corner.y - 2}, {x(times.high()) + 1, corner.y + height + 2},
              ui::white(60), 2);
   }
@@ -86,55 +87,20 @@ void draw_side(State& state, std::size_t side, double maximum) {
       times.samples().size(), bench::figure_text(times.low()), bench::figure_text(times.high())));
 }
 
-std::string bytes(double value) { return bench::bytes_text(static_cast<std::uint64_t>(value)); }
-
-// The figures of the recorded builds. Those of the pool need an allocator with its blocks there.
-constexpr struct Cost {
-  const char *label, *hint;
-  bool of_pool;
-  double (*value)(const Recording&);
-  std::string (*text)(double);
-} costs[] = {
-    {"requested at peak", "Maximum of requested bytes in use at once, in a recorded build", false,
-     [](const Recording& r) { return static_cast<double>(r.high_water_bytes); }, bytes},
-    {"pool reached", "Address range that the allocator has touched, from the pool's base", true,
-     [](const Recording& r) { return static_cast<double>(r.reach); }, bytes},
-    {"worst fragmentation",
-     "Share of free bytes outside the largest hole, below the highest address reached: maximum "
-     "over a recorded build",
-     true,
-     [](const Recording& r) {
-       double worst = 0;
-       for (const Recording::Point& p : r.points) worst = std::max(worst, p.pool.external_below());
-       return worst;
-     },
-     [](double value) { return fmt::format("{:.2f}", value); }}};
-
-void draw_costs(const LiveView& live) {
-  const float em = ImGui::GetFontSize(), height = em * 0.5f, line = em * 1.15f;
-  for (const Cost& cost : costs) {
-    std::optional<double> values[2];
-    for (std::size_t side = 0; side < 2; ++side) {
-      const auto& recording = live.sides[side].recording;
-      if (recording && (recording->in_pool || !cost.of_pool)) values[side] = cost.value(*recording);
-    }
-    const double maximum = std::max({values[0].value_or(0), values[1].value_or(0), 1e-9});
-    ui::text(cost.label, colour::dim);
-    ui::hint(cost.hint);
-    for (std::size_t side = 0; side < 2; ++side) {
-      const ImVec2 corner = ImGui::GetCursorScreenPos();
-      const float all = ImGui::GetContentRegionAvail().x, width = all - em * 5.5f;
-      const float y = corner.y + (line - height) / 2;
-      ui::fill({corner.x, y}, {corner.x + width, y + height}, ui::white(10), 3);
-      const float length = width * static_cast<float>(values[side].value_or(0) / maximum);
-      if (length > 0)
-        ui::fill({corner.x, y}, {corner.x + std::max(2.0f, length), y + height},
-                 ImGui::GetColorU32(ui::shade_of(side, 0.75f)), 3);
-      const std::string text = values[side] ? cost.text(*values[side]) : bench::missing;
-      ui::text_at({corner.x + all - ui::width_of(text), corner.y}, text);
-      ImGui::Dummy({width, line - ImGui::GetStyle().ItemSpacing.y + 1});
-    }
-    ImGui::Dummy({0, em * 0.1f});
+// The one figure of the recorded builds that a program with this allocator depends on.
+void draw_largest_request(const LiveView& live) {
+  ui::text("largest request that always fits", colour::dim);
+  ui::hint(
+      "The largest free region of the pool at the moment of a recorded build when that is "
+      "smallest. Headers, alignment or a fixed division of the pool may allow less.");
+  for (std::size_t side = 0; side < 2; ++side) {
+    const auto& recording = live.sides[side].recording;
+    if (side) ImGui::SameLine(ImGui::GetWindowWidth() / 2);
+    ui::styled_text(fonts().bold,
+                    recording && recording->in_pool
+                        ? bench::bytes_text(recording->largest_request())
+                        : bench::missing,
+                    ui::shade_of(side));
   }
 }
 
@@ -142,22 +108,31 @@ std::string check_text(const LiveView& live) {
   if (live.different > 0)
     return fmt::format("{} of {} frames have different trees", live.different, live.compared);
   if (!live.compared) return "";
-  const double rate = live.frames_per_second();
-  return fmt::format("Identical trees in all {} frames{}", bench::count_text(live.compared),
-                     live.moves && rate > 0 ? fmt::format("; {:.0f} frames/s", rate) : "");
+  return fmt::format("Identical trees in all {} frames compared", bench::count_text(live.compared));
+}
+
+// "60 frames/s", "builds 1.22 + 6.86, rays 0.66, rest 1.9 ms"
+std::array<std::string, 2> frame_parts(State& state) {
+  const double rate = state.live.frames_per_second();
+  if (rate <= 0) return {};
+  const auto [a, b, rays, rest] = state.live.parts();
+  return {fmt::format("{:.0f} frames/s{}", rate, state.live.in_step ? "" : " of the faster side"),
+          state.places.texts["frame"] =
+              fmt::format("builds {:.3g} + {:.3g}, rays {:.3g}, rest {:.2g} ms", a, b, rays, rest)};
 }
 
 }  // namespace
 
 void draw_live_panel(State& state, const Area& area) {
   LiveView& live = state.live;
+  const LiveVerdict verdict = judge(live.sides[0], live.sides[1], live.reference);
   if (ui::begin_area("live", area, ui::fixed & ~ImGuiWindowFlags_NoScrollbar)) {
     ImGui::PushFont(fonts().bold);
     ui::wrapped_text(
-        fmt::format("{} Only the allocator changes. Each split of a node asks it for two arrays "
+        fmt::format("{} Only the allocator differs: each split of a node asks it for two arrays "
                     "and frees one.",
-                    live.moves ? "The scene moves: every frame, its tree is rebuilt twice."
-                               : "Every frame, this tree is rebuilt twice."),
+                    live.moves ? "A race: each side builds the k-d tree of each frame."
+                               : "A race: each side builds this scene's k-d tree again and again."),
         colour::text);
     ImGui::PopFont();
     ImGui::Dummy({0, 2});
@@ -165,26 +140,35 @@ void draw_live_panel(State& state, const Area& area) {
       ui::wrapped_text(live.problem, colour::error);
       if (ui::button(state, "Try again", true)) start_live(state);
     } else {
-      draw_verdict(state, judge(live.sides[0], live.sides[1]));
+      draw_verdict(state, verdict);
     }
     ImGui::Dummy({0, 4});
     double maximum = 1e-6;
     for (const LiveSide& side : live.sides) maximum = std::max(maximum, 1.05 * side.times.high());
-    for (std::size_t side = 0; side < 2; ++side) draw_side(state, side, maximum);
-    ui::cpu_notice(state);
+    for (std::size_t side = 0; side < 2; ++side) draw_side(state, side, verdict, maximum);
+    // Always two lines, so that what is below does not move with the first frame.
+    for (const std::string& line : frame_parts(state)) ui::text(line + " ", colour::dim);
     ImGui::Separator();
-    draw_costs(live);
+    draw_largest_request(live);
     ImGui::Separator();
     const std::string check = state.places.texts["trees"] = check_text(live);
-    // Always one line, so that what is below does not move with the first frame.
-    ui::wrapped_text(check.empty() ? " " : check, live.different ? colour::error : colour::dim);
+    ui::wrapped_text(check + " ", live.different ? colour::error : colour::dim);
     if (choose_pool(state)) start_live(state);
     if (live.pool_bytes)
       ui::dim_text(
           fmt::format("pool of {}, emptied before each build", bench::bytes_text(live.pool_bytes)));
+    ui::checkbox(state, "keep both in step", live.in_step,
+                 "Both sides build a frame before the next one begins. "
+                 "Otherwise each goes on as soon as its own builds and rays are done.");
     if (ui::button(state, live.frozen ? "Continue (Space)" : "Freeze (Space)", live.frozen, true,
                    ui::share_of_line(1)))
       live.frozen = !live.frozen;
+    ui::cpu_notice(state);
+    if (const double slowed = live.slowed_by_others(); slowed > 1)
+      ui::wrapped_text(
+          state.places.texts["busy"] =
+              fmt::format("This computer is busy: builds take about {:.1f} times as long.", slowed),
+          colour::warning);
   }
   ImGui::End();
 }
@@ -202,9 +186,12 @@ void draw_live_overlay(State& state, const Area& area) {
                          IM_COL32(30, 8, 8, 170));
     }
     const std::string text = fmt::format("{}  {}", letters[side], own.label());
-    const std::string ms = full                     ? "pool exhausted"
-                           : own.times.median() > 0 ? bench::figure_text(own.times.median()) + " ms"
-                                                    : "";
+    const auto& samples = own.times.samples();
+    const std::string ms = full ? "pool exhausted"
+                           : samples.empty()
+                               ? ""
+                               : fmt::format("{} {}", state.live.moves ? "frame" : "build",
+                                             bench::count_text(samples.back().frame + 1));
     const float wide = std::max(ui::width_of(text), ui::width_of(ms) * 1.4f) + em * 1.5f;
     const ImVec2 low{middle + (side == 0 ? -wide - em * 0.7f : em * 0.7f),
                      area.y + area.height - em * 3.9f};
@@ -225,17 +212,18 @@ double round_number(double maximum) {
   return power * (maximum >= 5 * power ? 5 : maximum >= 2 * power ? 2 : 1);
 }
 
-std::string frame_text(const LiveView& live, std::uint64_t frame) {
-  std::string text = fmt::format("frame {}", bench::count_text(frame));
+std::string frame_text(const LiveView& live, std::size_t index) {
+  std::string text;
   for (std::size_t side = 0; side < 2; ++side) {
-    for (const LiveSample& sample : live.sides[side].times.samples()) {
-      if (sample.frame != frame) continue;
-      text +=
-          fmt::format("\n{}  {} {}", "AB"[side], live.sides[side].label(),
-                      sample.complete ? bench::figure_text(sample.ms) + " ms" : "incomplete tree");
-    }
+    const auto& samples = live.sides[side].times.samples();
+    if (index >= samples.size()) continue;
+    const LiveSample& sample = samples[index];
+    text +=
+        fmt::format("{}  {} frame {}: {}\n", "AB"[side], live.sides[side].label(),
+                    bench::count_text(sample.frame + 1),
+                    sample.complete ? bench::figure_text(sample.ms) + " ms" : "incomplete tree");
   }
-  return text + (live.frozen ? "" : "\nclick to freeze");
+  return text + (live.frozen ? "" : "click to freeze");
 }
 
 // Draws the times of the latest frames. A click freezes them.
@@ -249,24 +237,21 @@ void draw_strip(State& state, ImVec2 size) {
   const auto y = [&](double ms) {
     return corner.y + size.y * (1 - static_cast<float>(std::min(1.0, ms / maximum)));
   };
-  const std::uint64_t last = live.frames,
-                      first = last > LiveTimes::window ? last - LiveTimes::window : 0;
+  // The latest frames of each side: in a race those of the slower one are earlier frames.
   const float step = size.x / static_cast<float>(LiveTimes::window);
-  const auto x = [&](std::uint64_t frame) {
-    return corner.x + step * static_cast<float>(frame - first);
-  };
-  std::optional<std::uint64_t> under;
-  if (plot.hovered) {
-    const auto index =
-        static_cast<std::uint64_t>(std::max(0.0f, (ImGui::GetIO().MousePos.x - corner.x) / step));
-    if (first + index < last) under = first + index;
-  }
-  if (ImGui::IsItemClicked() && under) live.frozen = true;
-  if (under) ui::fill({x(*under), corner.y}, {x(*under) + step, plot.end.y}, ui::white(28));
+  const auto x = [&](std::size_t index) { return corner.x + step * static_cast<float>(index); };
+  const auto under =
+      static_cast<std::size_t>(std::max(0.0f, (ImGui::GetIO().MousePos.x - corner.x) / step));
+  const bool any = plot.hovered && std::ranges::any_of(live.sides, [&](const LiveSide& side) {
+                     return under < side.times.samples().size();
+                   });
+  if (ImGui::IsItemClicked() && any) live.frozen = true;
+  if (any) ui::fill({x(under), corner.y}, {x(under) + step, plot.end.y}, ui::white(28));
   for (std::size_t side = 0; side < 2; ++side) {
-    for (const LiveSample& sample : live.sides[side].times.samples()) {
-      if (sample.frame < first) continue;
-      const float left = x(sample.frame) + step * (side == 0 ? 0.08f : 0.5f);
+    const auto& samples = live.sides[side].times.samples();
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      const LiveSample& sample = samples[i];
+      const float left = x(i) + step * (side == 0 ? 0.08f : 0.5f);
       const ImVec4 shade = sample.complete ? ui::shade_of(side, 0.85f) : colour::error;
       ui::fill({left, y(sample.ms)}, {left + std::max(1.0f, step * 0.4f), plot.end.y},
                ImGui::GetColorU32(shade));
@@ -283,28 +268,32 @@ void draw_strip(State& state, ImVec2 size) {
              IM_COL32(14, 16, 19, 190), 3);
     ui::text_at({corner.x + 7, top}, text);
   }
-  if (under) ImGui::SetTooltip("%s", frame_text(live, *under).c_str());
+  if (any) ImGui::SetTooltip("%s", frame_text(live, under).c_str());
 }
 
 // Draws the allocators of the number keys.
 void draw_choices(State& state) {
-  const auto choices = live_choices(state);
   const float em = ImGui::GetFontSize();
   ImGui::AlignTextToFramePadding();
-  ui::text("B (Shift: A)", colour::dim);
+  ui::text("B", colour::second);
   ui::hint("The number keys choose allocator B, with Shift allocator A.");
-  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {em * 0.35f, ImGui::GetStyle().FramePadding.y});
-  for (std::size_t i = 0; i < choices.size(); ++i) {
-    const bool a = choices[i] == state.choice.allocator, b = choices[i] == state.choice.other;
-    const std::string text = fmt::format("{} {}", i + 1, choices[i]->traits->label);
-    ImGui::SameLine(0, em * 0.35f);
+  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {em * 0.3f, ImGui::GetStyle().FramePadding.y});
+  for (std::size_t i = 0; i < std::size(live_keys); ++i) {
+    const registry::RegisteredAllocator* const entry = registry::find(live_keys[i]);
+    const char* const reason = entry ? why_not_buildable(state, *entry) : "is not compiled";
+    const std::string text =
+        fmt::format("{} {}", i + 1, entry ? entry->traits->label : live_keys[i]);
+    ImGui::SameLine(0, em * 0.3f);
     // Those that do not fit are left out: the lists have all of them.
-    if (ImGui::GetContentRegionAvail().x < ui::width_of(text) + em * 0.7f) break;
+    if (ImGui::GetContentRegionAvail().x < ui::width_of(text) + em * 0.6f) break;
+    const bool a = entry == state.choice.allocator, b = entry == state.choice.other;
     ImGui::PushStyleColor(ImGuiCol_Text, b ? colour::second : a ? colour::accent : colour::dim);
-    if (ImGui::Button(text.c_str()))
-      choose_live(state, ImGui::GetIO().KeyShift ? 0 : 1, *choices[i]);
+    ImGui::BeginDisabled(reason);
+    if (ImGui::Button(text.c_str())) choose_live(state, ImGui::GetIO().KeyShift ? 0 : 1, *entry);
+    ImGui::EndDisabled();
     ImGui::PopStyleColor();
     state.places.note(fmt::format("choice {}", i + 1));
+    if (reason) ui::hint(reason);
   }
   ImGui::PopStyleVar();
 }

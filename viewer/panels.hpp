@@ -16,11 +16,13 @@ void draw_panel(State& state, const Area& area);  // the side panel with the sec
 void draw_scene_section(State& state);
 void draw_build_section(State& state);
 void draw_compare_section(State& state);
-void draw_allocations_section(State& state);
-void draw_memory_section(State& state);
+// Draws counts and sizes of requests; nullptr: not known yet.
+void draw_allocations_section(State& state, const alloc::RequestStats* requests);
 void draw_lesson_button(State& state);
 void draw_node_section(State& state);
-void draw_record_section(State& state);  // records a build, in the Heap tab
+// In the Heap tab: records a build; memory and requests of what its maps show.
+void draw_record_section(State& state);
+void draw_recorded_sections(State& state);
 
 void draw_live_panel(State& state, const Area& area);    // verdict and costs
 void draw_live_below(State& state, const Area& area);    // frames, maps, allocators

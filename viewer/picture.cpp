@@ -21,8 +21,8 @@ double seconds_since(Clock::time_point start) {
 constexpr double slice_seconds = 0.03;
 // Target time until there is a coarse picture.
 constexpr double coarse_seconds = 0.05;
-// Max wait for the running launch when the picture is to be held.
-constexpr auto max_wait = std::chrono::milliseconds(100);
+
+}  // namespace
 
 render::RenderJob job_of(const View& view, unsigned factor) {
   render::RenderJob job;
@@ -36,15 +36,35 @@ render::RenderJob job_of(const View& view, unsigned factor) {
   return job;
 }
 
-}  // namespace
+unsigned coarse_factor(double pixels, double seconds_per_pixel) {
+  unsigned factor = 1;
+  while (factor < 16 && pixels / (factor * factor) * seconds_per_pixel > coarse_seconds)
+    factor *= 2;
+  return factor;
+}
 
-template <class Change>
-void Picture::change(const Change& change) {
+std::span<gl::Rgba8> PixelExchange::begin(const simt::DeviceId& device, unsigned width,
+                                          unsigned height) {
+  if (!next_) next_ = std::make_unique<Buffer>(device);
+  next_->pixels.resize(std::size_t{width} * height);
+  next_->width = width;
+  next_->height = height;
+  return next_->pixels.values();
+}
+
+void PixelExchange::publish() {
+  const std::lock_guard lock(mutex_);
+  std::swap(next_, latest_);
+  is_fresh_ = true;
+}
+
+void PixelExchange::upload(gl::Texture& texture) {
   {
     const std::lock_guard lock(mutex_);
-    change();
+    if (!std::exchange(is_fresh_, false)) return;
+    std::swap(latest_, uploaded_);
   }
-  changed_.notify_all();
+  texture.upload(uploaded_->width, uploaded_->height, uploaded_->pixels.values().data(), true);
 }
 
 Picture::~Picture() {
@@ -64,22 +84,6 @@ void Picture::show(const View& view) {
     status_.spp = view.spp;
     status_.error.clear();
   });
-}
-
-void Picture::hold(bool held, bool wait) {
-  {
-    std::unique_lock lock(mutex_);
-    if (held == held_ && !wait) return;
-    held_ = held;
-    if (wait) changed_.wait_for(lock, max_wait, [&] { return !tracing_ || stop_; });
-  }
-  changed_.notify_all();
-}
-
-void Picture::upload(gl::Texture& texture) {
-  const std::lock_guard lock(mutex_);
-  if (!pixels_.empty()) texture.upload(width_, height_, pixels_.data(), true);
-  pixels_.clear();
 }
 
 PictureStatus Picture::status() const {
@@ -126,27 +130,29 @@ void Picture::wait_while_held(std::uint64_t version) {
 }
 
 void Picture::make(const View& view, std::uint64_t version) {
+  if (traced_ != view.scene) {
+    picture_.reset();
+    traced_ = view.scene;
+    picture_.emplace(*traced_->traced, job_of(view, 16));
+  }
   // Starts at the finest resolution that is quick enough, and doubles it up to that of the window.
   const double pixels = static_cast<double>(view.width) * view.height;
-  unsigned factor = 1;
-  while (factor < 16 && pixels / (factor * factor) * seconds_per_pixel_ > coarse_seconds)
-    factor *= 2;
-  for (; factor > 1; factor /= 2) {
+  for (unsigned factor = coarse_factor(pixels, seconds_per_pixel_); factor > 1; factor /= 2) {
     const render::RenderJob job = job_of(view, factor);
-    render::Progressive picture(*view.scene->traced, job);
-    if (!trace(picture, static_cast<double>(job.width) * job.height, factor, version)) return;
-    publish(picture.film(), view, factor);
+    picture_->restart(job);
+    if (!trace(static_cast<double>(job.width) * job.height, factor, version)) return;
+    publish(view, factor);
     if (outdated(version)) return;
     if (factor == 2) wait_while_held(version);
   }
-  render::Progressive picture(*view.scene->traced, job_of(view, 1));
+  picture_->restart(job_of(view, 1));
   Clock::time_point shown{};
-  while (picture.samples() < view.spp) {
-    if (!trace(picture, pixels, 1, version)) return;
-    const unsigned samples = picture.samples();
+  while (picture_->samples() < view.spp) {
+    if (!trace(pixels, 1, version)) return;
+    const unsigned samples = picture_->samples();
     const bool last = samples == view.spp;
     if (last || std::has_single_bit(samples) || seconds_since(shown) > 0.5) {
-      publish(picture.film(), view, 1);
+      publish(view, 1);
       shown = Clock::now();
     }
     const std::lock_guard lock(mutex_);
@@ -157,9 +163,8 @@ void Picture::make(const View& view, std::uint64_t version) {
   }
 }
 
-bool Picture::trace(render::Progressive& picture, double pixels, unsigned factor,
-                    std::uint64_t version) {
-  const unsigned rows = picture.tile_rows();
+bool Picture::trace(double pixels, unsigned factor, std::uint64_t version) {
+  const unsigned rows = picture_->tile_rows();
   const auto step = static_cast<unsigned>(
       std::clamp(slice_seconds / (seconds_per_pixel_ * pixels) * rows, 1.0, 1.0 * rows));
   double busy = 0;
@@ -168,37 +173,24 @@ bool Picture::trace(render::Progressive& picture, double pixels, unsigned factor
     // Only the coarsest pictures are shown while the camera moves.
     if (factor <= 4 && outdated(version)) return false;
     const auto start = Clock::now();
-    change([&] { tracing_ = true; });
-    const std::shared_ptr<void> ended(nullptr, [&](void*) { change([&] { tracing_ = false; }); });
-    picture.add_rows(row, step, 60);
+    picture_->add_rows(row, step, 60);
     busy += seconds_since(start);
   }
-  picture.end_pass();
+  picture_->end_pass();
   seconds_per_pixel_ = std::max(busy / pixels, 1e-12);
   return true;
 }
 
-void Picture::publish(const render::Film& film, const View& view, unsigned factor) {
-  const render::Development how{view.mode, render::exposure_for(film, view.mode), 0, false};
-  const render::Image image = render::develop(film, how);
-  std::vector<gl::Rgba8> pixels(image.pixels.size());
-  std::ranges::transform(image.pixels, pixels.begin(), [](render::Rgb8 c) {
-    return gl::Rgba8{c.r, c.g, c.b, 255};
-  });
-  const bool numbers = render::shows_numbers(view.mode);
-  const render::Range range = numbers ? render::range_of(film, how) : render::Range{};
-  double largest = 0;
-  for (const render::Pixel& p : film.sums)
-    largest = std::max(largest, numbers ? render::number_of(p) : 0);
+void Picture::publish(const View& view, unsigned factor) {
+  const render::RenderJob& job = picture_->job();
+  const render::Progressive::Developed developed =
+      picture_->develop(pixels_.begin(view.scene->device.id, job.width, job.height));
+  pixels_.publish();
   const std::lock_guard lock(mutex_);
-  width_ = film.width;
-  height_ = film.height;
-  pixels_ = std::move(pixels);
-  status_.trace_ms = 1e3 * seconds_per_pixel_ * view.width * view.height;
-  status_.samples = factor == 1 ? film.samples : 0;
+  status_.samples = factor == 1 ? picture_->samples() : 0;
   status_.coarse = factor;
-  status_.range = range;
-  status_.largest = largest;
+  status_.range = developed.range;
+  status_.largest = developed.largest;
 }
 
 }  // namespace heapwood::viewer

@@ -7,9 +7,10 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "render/renderer.hpp"
 #include "viewer/built_scene.hpp"
@@ -34,14 +35,38 @@ struct PictureStatus {
   unsigned spp = 0;      // samples per pixel of the complete picture
   unsigned coarse = 0;   // edge of a coarse pixel in window pixels; 1: full resolution
   double pass_ms = 0;    // time of the last pass at full resolution
-  // Time of one sample per pixel, by the last pass at any resolution; 0: unknown.
-  double trace_ms = 0;
   double camera_rays_per_second = 0;
   render::Range range;  // numbers that the colours represent, in modes that show numbers
   double largest = 0;   // largest value in the picture
   bool done = false;    // whether it has all samples
   std::string error;    // reason why there is no picture
 };
+
+// Takes pictures from a thread that makes them to the window. Neither waits for the other: of three
+// page-locked buffers each has one, and the third is the latest picture.
+class PixelExchange {
+ public:
+  // The buffer for the next picture, which publish() makes the latest.
+  std::span<gl::Rgba8> begin(const simt::DeviceId& device, unsigned width, unsigned height);
+  void publish();
+  // Uploads the latest picture unless that was done.
+  void upload(gl::Texture& texture);
+
+ private:
+  struct Buffer {
+    explicit Buffer(const simt::DeviceId& device) : pixels(device) {}
+    simt::PinnedArray<gl::Rgba8> pixels;
+    unsigned width = 0, height = 0;
+  };
+  std::mutex mutex_;
+  std::unique_ptr<Buffer> next_, latest_, uploaded_;
+  bool is_fresh_ = false;
+};
+
+// The job that renders a view at 1/factor of its resolution.
+render::RenderJob job_of(const View& view, unsigned factor);
+// The finest of the factors 1, 2, 4, 8, 16 with which a sample per pixel is quick enough.
+unsigned coarse_factor(double pixels, double seconds_per_pixel);
 
 class Picture {
  public:
@@ -51,36 +76,44 @@ class Picture {
   // Sets the view to render; a view equal to the last one continues its picture.
   void show(const View& view);
   // Used while builds are timed: if `held`, renders coarse pictures only, and only when the view
-  // changes. `wait`: waits at most 100 ms until the current launch has ended and cannot slow the
-  // builds.
-  void hold(bool held, bool wait = false);
-  // Uploads the latest picture unless that was done. A coarse one has fewer pixels than the view.
-  void upload(gl::Texture& texture);
+  // changes.
+  void hold(bool held) {
+    change([&] { held_ = held; });
+  }
+  // A coarse picture has fewer pixels than the view.
+  void upload(gl::Texture& texture) { pixels_.upload(texture); }
   PictureStatus status() const;
 
  private:
   void work();
   template <class Change>
-  void change(const Change& change);  // holds the mutex and notifies
+  void change(const Change& change) {
+    {
+      const std::lock_guard lock(mutex_);
+      change();
+    }
+    changed_.notify_all();
+  }
   bool outdated(std::uint64_t version) const;
   void wait_while_held(std::uint64_t version);
   void make(const View& view, std::uint64_t version);
   // Adds a sample per pixel to a picture of 1/factor of the resolution; false if the view has
   // changed.
-  bool trace(render::Progressive& picture, double pixels, unsigned factor, std::uint64_t version);
-  void publish(const render::Film& film, const View& view, unsigned factor);
+  bool trace(double pixels, unsigned factor, std::uint64_t version);
+  void publish(const View& view, unsigned factor);
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   View wanted_;
   std::uint64_t version_ = 0;  // of wanted_
   bool held_ = false, stop_ = false;
-  bool tracing_ = false;  // whether a launch runs
-  unsigned width_ = 0, height_ = 0;
-  std::vector<gl::Rgba8> pixels_;  // empty once they are uploaded
+  PixelExchange pixels_;
   PictureStatus status_;
 
-  double seconds_per_pixel_ = 1e-6;  // measured in the last pass; used by the worker thread only
+  // Used by the worker thread only.
+  double seconds_per_pixel_ = 1e-6;  // measured in the last pass
+  std::shared_ptr<const BuiltScene> traced_;
+  std::optional<render::Progressive> picture_;  // of traced_
 
   std::thread thread_;  // declared last because it uses everything above
 };

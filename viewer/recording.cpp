@@ -31,7 +31,6 @@ Recording::Recording(std::string scene_name, const registry::RegisteredAllocator
   note_point();
   for (const alloc::RecordedEvent& line : lines) add(line);
   if (points.back().time != events) note_point();
-  find_internal();
 }
 
 Recording::Recording(std::string scene_name, const registry::RegisteredAllocator& entry,
@@ -67,7 +66,7 @@ void Recording::add(const alloc::RecordedEvent& line) {
 }
 
 void Recording::note_point() {
-  points.push_back({events, builder_.gaps(), used_, high_water_bytes, std::nullopt});
+  points.push_back({events, builder_.gaps(), used_, high_water_bytes});
   if (points.size() <= 2 * min_points) return;
   // Keeps every second point, from the first to the last: their number is odd.
   for (std::size_t i = 1; 2 * i < points.size(); ++i) points[i] = points[2 * i];
@@ -75,46 +74,13 @@ void Recording::note_point() {
   stride_ *= 2;
 }
 
-double Recording::worst_place() const {
-  const Point* worst = nullptr;
-  for (const Point& point : points) {
-    if (point.used_bytes == 0) continue;
-    if (!worst || point.pool.external_below() > worst->pool.external_below()) worst = &point;
-  }
-  return worst ? place_of(worst->time) : 1;
+const Recording::Point& Recording::tightest() const {
+  return *std::ranges::min_element(points, {},
+                                   [](const Point& point) { return point.pool.largest_gap_bytes; });
 }
 
 std::string Recording::time_text(std::uint32_t time) const {
   return fmt::format("event {} of {}", bench::count_text(time), bench::count_text(events));
-}
-
-// A block counts at all points from its birth to its release, by a prefix sum over both ends.
-void Recording::find_internal() {
-  if (!in_pool) return;
-  struct Change {
-    double waste = 0;
-    std::int64_t blocks = 0;
-  };
-  std::vector<Change> changes(points.size() + 1);
-  const auto behind = [&](std::uint32_t time) {
-    return static_cast<std::size_t>(after(time) - points.begin());
-  };
-  for (const workloads::Block& block : blocks()) {
-    const auto served = static_cast<double>(served_bytes(block.bytes));
-    const double waste = served > 0 ? (served - static_cast<double>(block.bytes)) / served : 0;
-    Change &begin = changes[behind(block.born)], &end = changes[behind(block.released)];
-    begin.waste += waste;
-    ++begin.blocks;
-    end.waste -= waste;
-    --end.blocks;
-  }
-  Change now;
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    now.waste += changes[i].waste;
-    now.blocks += changes[i].blocks;
-    if (now.blocks > 0)
-      points[i].internal = std::max(0.0, now.waste) / static_cast<double>(now.blocks);
-  }
 }
 
 namespace {
@@ -293,15 +259,14 @@ void HeapMap::measure(const Recording& recording) {
   }
 }
 
-std::vector<gl::Rgba8> HeapMap::colours() const {
+std::vector<gl::Rgba8> HeapMap::colours(gl::Rgba8 used) const {
   std::vector<gl::Rgba8> result(cells.size(), colour::outside);
   for (std::size_t i = 0; i < cells.size() && i * cell_bytes < bytes; ++i) {
     const HeapCell& cell = cells[i];
     const gl::Rgba8 ground = cell.touched ? colour::freed : colour::untouched;
     const double taken = static_cast<double>(cell.used_bytes + cell.abandoned_bytes) /
                          static_cast<double>(cell_bytes);
-    const gl::Rgba8 mark =
-        cell.used_bytes >= cell.abandoned_bytes ? colour::used : colour::abandoned;
+    const gl::Rgba8 mark = cell.used_bytes >= cell.abandoned_bytes ? used : colour::abandoned;
     // A cell that has even the smallest part of a block is visibly different.
     result[i] = taken > 0 ? mix(ground, mark, std::min(1.0, 0.25 + 0.75 * taken)) : ground;
   }
@@ -346,14 +311,14 @@ void HeapView::play(double seconds) {
   played_to_.reset();
   if (playing) return;
   const Recording& first = *recordings.front();
-  if (first.points.back().used_bytes == 0) place = first.worst_place();
+  if (first.points.back().used_bytes == 0) place = first.place_of(first.tightest().time);
   played_to_ = place;
 }
 
 void HeapView::go_to_worst() {
   if (recordings.empty()) return;
   playing = false;
-  place = recordings.front()->worst_place();
+  place = recordings.front()->place_of(recordings.front()->tightest().time);
 }
 
 std::uint64_t HeapView::shown_bytes() const {

@@ -15,7 +15,7 @@
 #include "alloc/recording/program_trace.hpp"
 #include "bench/build_settings.hpp"
 #include "registry/registry.hpp"
-#include "viewer/gl.hpp"
+#include "viewer/theme.hpp"
 #include "workloads/block_history.hpp"
 
 namespace heapwood::viewer {
@@ -42,17 +42,11 @@ class Recording {
 
   const std::vector<workloads::Block>& blocks() const { return builder_.history().blocks; }
   const workloads::BlockHistory& history() const { return builder_.history(); }
-  // Bytes that a request of this size occupied, estimated from the distances between blocks.
-  std::uint64_t served_bytes(std::uint64_t requested) const {
-    return std::max(builder_.served_bytes(requested), requested);
-  }
 
   struct Point {
     std::uint32_t time = 0;
     workloads::Gaps pool;  // gaps between blocks in the pool
     std::uint64_t used_bytes = 0, high_water_bytes = 0;
-    // Mean of (served - requested) / served over live blocks, where served is served_bytes().
-    std::optional<double> internal;
   };
   // Points of the curves: `min_points` to twice as many, at equal distances, and one for the end.
   static constexpr std::size_t min_points = 400;
@@ -66,16 +60,16 @@ class Recording {
     return static_cast<std::uint32_t>(std::llround(place * events));
   }
   double place_of(std::uint32_t time) const { return events ? time / (1.0 * events) : 0; }
-  // The fraction at which external fragmentation below the highest address was worst, with live
-  // blocks.
-  double worst_place() const;
+  // The moment when the pool's largest hole is smallest: then a large request is most likely to be
+  // refused.
+  const Point& tightest() const;
+  std::uint64_t largest_request() const { return tightest().pool.largest_gap_bytes; }
   std::string time_text(std::uint32_t time) const;  // "event 12 of 3,456"
 
  private:
   std::vector<Point>::const_iterator after(std::uint32_t time) const;  // the first later point
   void add(const alloc::RecordedEvent& line);
   void note_point();
-  void find_internal();
 
   workloads::HistoryBuilder builder_;
   std::uint32_t stride_ = 1;  // number of events between points
@@ -132,7 +126,7 @@ struct HeapMap {
   // `columns`, `rows`: about how many. `shown`: number of bytes shown, from the pool's base.
   HeapMap(const Recording& recording, std::uint32_t time, unsigned columns, unsigned rows,
           std::uint64_t shown);
-  std::vector<gl::Rgba8> colours() const;
+  std::vector<gl::Rgba8> colours(gl::Rgba8 used = colour::used) const;
   struct Run {
     std::uint64_t first = 0, count = 0;  // range of cells
   };
@@ -169,7 +163,7 @@ struct HeapView {
   void toggle_play();
   // Time passes. If the pool is empty at the end, playing ends at the worst moment instead.
   void play(double seconds);
-  void go_to_worst();  // moment of the first recording
+  void go_to_worst();  // the tightest moment of the first recording
   std::uint32_t time(const Recording& recording) const { return recording.time_at(place); }
   // What every map shows, from the pool's base, so that maps side by side have the same scale.
   std::uint64_t shown_bytes() const;

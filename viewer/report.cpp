@@ -44,9 +44,7 @@ Json heap_json(const HeapView& view) {
     if (r.in_pool) {
       json["mark_bytes"] = point.pool.mark_bytes;
       json["largest_below_bytes"] = point.pool.largest_below_bytes;
-      json["external_below"] = point.pool.external_below();
     }
-    if (point.internal) json["internal"] = *point.internal;
     const HeapView::Drawn& drawn = view.drawn[i];
     if (drawn.map) {
       json["columns"] = drawn.map->columns;
@@ -89,24 +87,34 @@ void write_report(const State& state, const std::string& path) {
   json["table"] = Json::array();
   json["comparing"] = is_running(state, JobSpec::Kind::compare);
   for (const CompareRow& row : compare_rows(state.compared, json["comparing"].get<bool>())) {
-    json["table"].push_back({row.allocator, row.ms, row.slowdown, row.external, row.best});
+    json["table"].push_back({row.allocator, row.ms, row.slowdown, row.address, row.best});
   }
   if (const char* clipboard = ImGui::GetClipboardText()) json["clipboard"] = clipboard;
   json["chosen"] = {state.choice.allocator->traits->id,
                     state.choice.other ? state.choice.other->traits->id : ""};
   json["tab"] = name(state.tab);
   json["fly"] = state.show.fly;
-  json["live"] = {
-      {"frames", state.live.frames},       {"compared", state.live.compared},
-      {"different", state.live.different}, {"frozen", state.live.frozen},
-      {"problem", state.live.problem},     {"pool_bytes", state.live.pool_bytes},
-      {"moves", state.live.moves},         {"frames_per_second", state.live.frames_per_second()},
-      {"trace_ms", state.live.trace_ms()}, {"sides", Json::array()}};
+  json["live"] = {{"frames", state.live.frames},
+                  {"compared", state.live.compared},
+                  {"different", state.live.different},
+                  {"frozen", state.live.frozen},
+                  {"problem", state.live.problem},
+                  {"pool_bytes", state.live.pool_bytes},
+                  {"moves", state.live.moves},
+                  {"frames_per_second", state.live.frames_per_second()},
+                  {"pool", state.choice.pools[1].size.text},
+                  {"in_step", state.live.in_step},
+                  {"sides", Json::array()}};
+  // Medians of the parts of a frame in milliseconds.
+  const auto [build_a, build_b, rays, rest] = state.live.parts();
+  json["live"]["frame_ms"] = {
+      {"build_a", build_a}, {"build_b", build_b}, {"rays", rays}, {"everything_else", rest}};
   for (const LiveSide& side : state.live.sides) {
     json["live"]["sides"].push_back(
         {{"allocator", side.allocator ? side.allocator->traits->id : ""},
          {"samples", side.times.samples().size()},
          {"median_ms", side.times.median()},
+         {"frame", side.times.samples().empty() ? 0 : side.times.samples().back().frame},
          {"exhausted", side.times.exhausted()}});
   }
   json["texts"] = state.places.texts;

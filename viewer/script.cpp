@@ -117,12 +117,7 @@ bool Script::parse_wait(const std::vector<std::string>& w, const std::string& te
   } else if (what == "live") {
     add(text, [count = std::stoul(w.at(2))](const Context& c) {
       const LiveView& live = c.state.live;
-      const auto has_frames = [&](const LiveSide& side) {
-        const LiveTimes& times = side.times;
-        return side.recording && (times.samples().size() >= count || times.exhausted());
-      };
-      return live.choice == c.state.jobs.live().choice() && has_frames(live.sides[0]) &&
-             has_frames(live.sides[1]);
+      return live.choice == c.state.jobs.live().choice() && has_live_figures(live, count);
     });
   } else if (what == "stopped") {
     add(text, [](const Context& c) { return !c.state.heap.playing; });

@@ -40,6 +40,9 @@ inline constexpr render::Mode key_modes[] = {
     render::Mode::shaded, render::Mode::path,    render::Mode::ao,     render::Mode::normals,
     render::Mode::depth,  render::Mode::heatmap, render::Mode::leaves, render::Mode::albedo};
 
+// The figures of Live when they are first of use to a reader: both sides ranked and recorded.
+bool has_live_figures(const LiveView& live, std::size_t frames);
+
 // Number of triangles of a frame in Live on a CPU, unless a size is given.
 inline constexpr std::uint64_t live_triangles = 10000, moving_triangles = 5000;
 
@@ -51,9 +54,15 @@ struct Choice {
   const registry::RegisteredAllocator* other = nullptr;      // allocator B; nullptr: none
   simt::DeviceInfo device;
   bench::BuildSettings settings;
-  // Text fields as typed. If the pool's text is invalid, pool_problem says why; jobs use the last
-  // valid one.
-  std::string path_text, pool_text = settings.pool.text, pool_problem;
+  std::string path_text;  // as typed
+  // The pool of Learn and Compare, and that of Live and Heap, which is tight so that their maps are
+  // full. `text` is as typed; if it is invalid, `problem` says why and jobs use `size`.
+  struct Pool {
+    explicit Pool(const bench::PoolSize& given = {}) : size(given), text(given.text) {}
+    bench::PoolSize size;
+    std::string text, problem;
+  };
+  Pool pools[2] = {Pool(), Pool(bench::parse_pool("live:4"))};
 };
 
 // What the window shows, and how the camera moves.
@@ -141,9 +150,12 @@ struct State {
   // Number of jobs that have ended, by JobSpec::Kind; for scripts.
   std::array<unsigned, 4> finished{};
 
+  // Whether Live shows a picture per side, which its job traces.
+  bool is_race() const { return tab == Tab::live && scene && (!shot || shot->settings.window); }
+
   Picture picture;
   // Declared last, so that its thread ends first.
-  Jobs jobs{[this](bool held) { picture.hold(held, held); }};
+  Jobs jobs{[this](bool held) { picture.hold(held); }};
 
   bool captures_window() const { return shot && shot->settings.window; }
   void add_message(Message::Kind kind, const std::string& text);
@@ -171,12 +183,15 @@ bool is_outdated(const State& state, const bench::Result& built);
 // Actions. Each reports a failure in a message.
 void open_scene(State& state, const std::string& source);  // also opens a program trace
 void show_tab(State& state, Tab tab);
-void take_pool_text(State& state);  // uses the field's text for the next job
+Choice::Pool& pool_of(State& state, Tab tab);
+void take_pool_text(State& state);  // uses the field's text for the next job of this tab
 void start_build(State& state);
 // Builds frames with both allocators until another job starts.
 void start_live(State& state);
-// The allocators that the number keys choose in the Live tab, at most nine.
-std::vector<const registry::RegisteredAllocator*> live_choices(const State& state);
+// The allocators that the number keys choose in the Live tab; nullptr if it is not compiled.
+inline constexpr const char* live_keys[] = {"cuda",           "scatter",   "halloc",
+                                            "ouroboros-p-va", "cfmmalloc", "cmalloc",
+                                            "bulk",           "atomic",    "heapwood"};
 void choose_live(State& state, unsigned side, const registry::RegisteredAllocator& entry);
 void start_compare(State& state);
 void start_recording(State& state);

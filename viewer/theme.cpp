@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "render/film.hpp"
+#include "render/develop.hpp"
 
 namespace heapwood::viewer {
 

@@ -17,7 +17,8 @@ inline const ImVec4 hole{0.98f, 0.85f, 0.40f, 0.9f};  // frame of the largest fr
 inline const ImVec4 backdrop{0.055f, 0.06f, 0.07f, 1}, panel{0.0744f, 0.0813f, 0.0933f, 1};
 // Colours of the heap map.
 inline constexpr gl::Rgba8 untouched{24, 27, 31, 255}, freed{52, 66, 74, 255},
-    used{104, 196, 134, 255}, abandoned{196, 132, 72, 255}, outside{16, 18, 21, 255};
+    used{104, 196, 134, 255}, used_by_b{107, 173, 242, 255}, abandoned{196, 132, 72, 255},
+    outside{16, 18, 21, 255};
 // Colours of a node of the tree: the triangles on each side of its plane, and the plane.
 inline constexpr gl::Rgba8 left_side{92, 160, 236, 255}, right_side{240, 150, 72, 255},
     both_sides{214, 208, 196, 255}, split_plane{250, 230, 140, 90};

@@ -19,9 +19,6 @@ namespace heapwood::viewer {
 
 namespace {
 
-// Max time that the window waits for its turn, however long builds take.
-constexpr double max_turn_seconds = 0.12;
-
 std::atomic<bool> close_flag{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
@@ -66,7 +63,9 @@ Viewer::Viewer(const Options& options)
                         : small                  ? fmt::format("atrium:{}k", live_triangles / 1000)
                                                  : "atrium");
   state_.choice.settings = options.settings;
-  state_.choice.pool_text = options.settings.pool.text;
+  state_.choice.pools[0] = Choice::Pool(options.settings.pool);
+  if (options.settings.pool.text != bench::PoolSize().text)
+    state_.choice.pools[1] = state_.choice.pools[0];
   state_.mode = render::parse_mode(options.mode);
   state_.clay = options.material == "clay";
   state_.shot_settings.samples = static_cast<int>(options.spp);
@@ -106,32 +105,15 @@ bool Viewer::busy() const {
          state_.now - last_activity_ < 0.6;
 }
 
-// Waits until the builds of Live on CPU threads have ended, so that the window is drawn between
-// them; input ends the wait. Returns whether end_drawing() must be called afterwards.
-bool Viewer::take_turn() {
-  constexpr double slice = 0.01;
-  // A moving scene does not take turns: its frames come sooner if builds and window share the
-  // cores.
-  if (!is_live() || state_.live.moves || busy() || !on_cpu()) return false;
-  for (double waited = 0; waited < max_turn_seconds; waited += slice) {
-    if (state_.jobs.live().begin_drawing(slice)) break;
-    window_.poll();
-    if (!window_.take_activity()) continue;
-    last_activity_ = clock();
-    break;
-  }
-  return true;
-}
-
 void Viewer::step() {
-  // Frames per second: 60 while something moves, 30 in Live, 20 while the picture is refined or
+  // Frames per second: 60 while something moves and in Live, 20 while the picture is refined or
   // missing, otherwise 4, because without a GPU every frame takes time from the ray tracer and the
   // builder. If OpenGL runs in software, a frame takes the cores some 20 ms, so Live on CPU threads
   // has 20, too.
   const bool waiting = !state_.scene && state_.now - last_activity_ > 0.6;
   const double interval = waiting                        ? 1.0 / 20
                           : busy()                       ? 1.0 / 60
-                          : is_live()                    ? 1.0 / (on_cpu() ? 20 : 30)
+                          : is_live()                    ? 1.0 / (on_cpu() ? 20 : 60)
                           : state_.picture.status().done ? 1.0 / 4
                                                          : 1.0 / 20;
   const double left = last_frame_ + interval - clock();
@@ -140,9 +122,6 @@ void Viewer::step() {
   } else {
     window_.poll();
   }
-  const std::shared_ptr<void> turn(nullptr, [this, taken = take_turn()](void*) {
-    if (taken) state_.jobs.live().end_drawing();
-  });
   state_.now = clock();
   if (window_.take_activity()) last_activity_ = state_.now;
   const double since = std::min(state_.now - drawn_at_, 0.1);
@@ -200,7 +179,7 @@ void Viewer::take_results() {
 void Viewer::keep_live() {
   const bool shown = state_.tab == Tab::live;
   state_.jobs.live().freeze(!shown || state_.live.frozen || state_.shot);
-  state_.jobs.live().set_picture_done(state_.picture.status().done || !state_.scene);
+  state_.jobs.live().keep_in_step(state_.live.in_step);
   if (shown && !state_.jobs.is_live() && !state_.jobs.progress().running &&
       state_.live.problem.empty() && !state_.live.frozen)
     start_live(state_);
@@ -213,11 +192,15 @@ Viewer::Layout Viewer::layout(int width, int height) const {
   const bool live = state_.tab == Tab::live, heap = state_.tab == Tab::heap;
   // Without the panel the picture fills the window.
   const float bar = state_.show.panel ? std::min(46 * scale, h * 0.2f) : 0;
-  const float wanted = state_.tab == Tab::live ? 340 : state_.tab == Tab::compare ? 560 : 400;
-  // In a small window the panel leaves nearly half of the width for the picture.
-  const float panel = state_.show.panel ? std::min(wanted * scale, w * 0.55f) : 0;
+  // In Compare the picture is small; in a small window of another tab the panel leaves nearly half
+  // of the width for it.
+  const bool compare = state_.tab == Tab::compare;
+  const float wanted = live ? 340 * scale : compare ? w * 0.72f : 400 * scale;
+  const float panel = state_.show.panel ? std::min(wanted, w * (compare ? 0.72f : 0.55f)) : 0;
   const bool has_below = heap || (live && state_.show.panel);
-  const float below = has_below ? std::min((heap ? 440 : 340) * scale, (h - bar) * 0.62f) : 0;
+  // The maps grow with the window.
+  const float below =
+      has_below ? std::min(std::max((heap ? 440 : 340) * scale, h * 0.4f), (h - bar) * 0.62f) : 0;
   // The heap map needs width, so in a narrow window it extends below the panel.
   const bool narrow = w - panel < 720 * scale;
   areas.bar = {0, 0, w, bar};
@@ -238,22 +221,42 @@ void Viewer::request_picture(const Area& area, unsigned spp) {
   if (!state_.scene || area.width < 1 || area.height < 1) return;
   // The camera is rounded so that it can be copied as text and read back to the bit.
   state_.camera = render::representable(state_.camera, state_.scene->mesh.origin);
-  state_.picture.show({state_.scene, state_.camera, state_.lighting, state_.mode, state_.clay,
-                       static_cast<unsigned>(area.width), static_cast<unsigned>(area.height), spp});
+  const View view{state_.scene,
+                  state_.camera,
+                  state_.lighting,
+                  state_.mode,
+                  state_.clay,
+                  static_cast<unsigned>(area.width),
+                  static_cast<unsigned>(area.height),
+                  spp};
+  if (!state_.is_race()) return state_.picture.show(view);
+  View half = view;
+  half.width = std::max(1u, view.width / 2);
+  half.camera = camera_in(half_of(area, 0));
+  state_.jobs.live().show(half);
 }
 
 void Viewer::draw(const Layout& layout) {
   state_.places.texts.clear();
   state_.picture.upload(picture_);
+  for (const unsigned side : {0u, 1u}) state_.jobs.live().upload(side, halves_[side]);
   gl::viewport({0, 0, layout.width, layout.height});
   // The panels have no backgrounds, because OpenGL in software clears faster than it blends.
   gl::clear(colour::panel.x, colour::panel.y, colour::panel.z);
   const gl::Rectangle area = layout.picture_rectangle();
-  if (picture_.width() == 0) {
+  if (state_.is_race() ? halves_[0].width() == 0 : picture_.width() == 0) {
     gl::clear(area, colour::backdrop.x, colour::backdrop.y, colour::backdrop.z);
+  } else if (state_.is_race()) {
+    const int middle = area.width / 2;
+    for (const int side : {0, 1}) {
+      const gl::Rectangle half{area.x + side * middle, area.y, middle, area.height};
+      if (halves_[side].width() > 0) halves_[side].draw(half);
+      // The window has the first tree of a moving scene.
+      if (!state_.live.moves) draw_lines(half, camera_in(half_of(layout.picture, 0)));
+    }
   } else {
     picture_.draw(area);
-    draw_lines(layout);
+    draw_lines(area, state_.camera);
   }
   const bool live = state_.tab == Tab::live;
   ui::allow_hints(!state_.help && !ImGui::GetIO().WantTextInput);
@@ -274,12 +277,27 @@ void Viewer::draw(const Layout& layout) {
   ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
 }
 
-void Viewer::draw_lines(const Layout& layout) {
+Area Viewer::half_of(const Area& area, float x) const {
+  if (!state_.is_race()) return area;
+  const float half = std::floor(area.width / 2);
+  return {x < area.x + half ? area.x : area.x + half, area.y, half, area.height};
+}
+
+render::Camera Viewer::camera_in(const Area& area) const {
+  render::Camera camera = state_.camera;
+  // A narrow half shows what a picture of 4:3 shows.
+  const float narrow = 4.0f / 3 * area.height / std::max(area.width, 1.0f);
+  if (state_.is_race() && narrow > 1)
+    camera.fov =
+        std::min(150.0f, std::atan(std::tan(camera.fov * 0.00872665f) * narrow) / 0.00872665f);
+  return camera;
+}
+
+void Viewer::draw_lines(const gl::Rectangle& area, const render::Camera& camera) {
   const bool node = state_.tab == Tab::learn && state_.node.visible && state_.node.shown;
   if (!state_.scene || (!state_.tree.visible && !state_.probe.path && !node)) return;
-  const gl::Rectangle area = layout.picture_rectangle();
   const gl::Matrix matrix =
-      projection(state_.camera, static_cast<unsigned>(std::max(1, area.width)),
+      projection(camera, static_cast<unsigned>(std::max(1, area.width)),
                  static_cast<unsigned>(std::max(1, area.height)), state_.scene->diagonal());
   const int line_width = std::max(1, static_cast<int>(window_.scale()));
   if (node) {
@@ -316,7 +334,8 @@ bool Viewer::draw_capture(const Shot& shot) {
   }
   const Layout areas = layout(width, height);
   request_picture(areas.picture, static_cast<unsigned>(samples));
-  const PictureStatus picture = state_.picture.status();
+  PictureStatus picture = state_.picture.status();
+  if (state_.is_race()) picture.done = state_.jobs.live().has_refined_view();
   canvas_->bind();
   draw(areas);
   canvas_->show(window_.pixels()[0], window_.pixels()[1]);
@@ -373,6 +392,9 @@ void Viewer::unattended() {
   if (state_.shot_cancelled)
     throw Error(Exit::failed, "the picture was cancelled before it was written");
   if (!state_.scene || !state_.jobs.is_idle() || state_.shot) return;
+  if (state_.tab == Tab::live && options_.panel &&
+      !has_live_figures(state_.live, LiveTimes::min_to_rank))
+    return;
   const bench::ImageSize& size = options_.size;
   state_.shot_settings = {static_cast<int>(size.width ? size.width : 1280),
                           static_cast<int>(size.height ? size.height : 720),

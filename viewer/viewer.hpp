@@ -26,7 +26,6 @@ class Viewer {
   };
   Layout layout(int width, int height) const;
   void step();
-  bool take_turn();
   void take_results();
   void keep_live();
   // Functions for input, defined in input.cpp.
@@ -37,8 +36,12 @@ class Viewer {
   void choose_node(const Area& area);
 
   void request_picture(const Area& area, unsigned spp);
+  // The half of the picture at this x if Live shows one per side, otherwise the picture; the camera
+  // of the picture there.
+  Area half_of(const Area& area, float x) const;
+  render::Camera camera_in(const Area& area) const;
   void draw(const Layout& layout);
-  void draw_lines(const Layout& layout);
+  void draw_lines(const gl::Rectangle& area, const render::Camera& camera);
   void capture();
   bool draw_capture(const Shot& shot);
   void finish_shot(const PictureStatus& picture);
@@ -55,7 +58,7 @@ class Viewer {
   Window window_;  // declared before everything that uses OpenGL
   State state_;
   std::optional<Script> script_;
-  gl::Texture picture_;
+  gl::Texture picture_, halves_[2];
   gl::Shapes boxes_, ray_;
   NodeView::Drawn node_;
   std::optional<gl::Canvas> canvas_;  // exists while a picture of the whole window is drawn

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What the window says when something is wrong, missing, unfinished or out of date.
 
-#include "registry/registry.hpp"
+#include "bench/results/format.hpp"
 #include "tests/viewer/program.hpp"
 
 namespace heapwood::tests {
@@ -51,11 +51,11 @@ TEST_F(Faults, AnInvalidPoolIsSaidOnce) {
 TEST_F(Faults, AnotherAllocatorDoesNotTakeOverAResult) {
   const auto r = reports(
       "atrium:1k --allocator cfmmalloc --second-allocator cmalloc",
-      "wait built; REPORT; key F5; wait live 1; REPORT; key 1 shift; key F6; wait 0.2; REPORT");
+      "wait built; REPORT; key F5; wait live 1; REPORT; key 8 shift; key F6; wait 0.2; REPORT");
   EXPECT_EQ(text(r[0], "built"), "CFMMalloc");
   EXPECT_PRED2(has, text(r[0], "notice"), "say nothing about a GPU");
   EXPECT_PRED2(has, text(r[1], "notice"), "say nothing about a GPU");
-  EXPECT_EQ(r[2]["chosen"][0], registry::allocators().front().traits->id);
+  EXPECT_EQ(r[2]["chosen"][0], "atomic");
   EXPECT_EQ(text(r[2], "built"), "outdated: CFMMalloc");
 }
 
@@ -116,12 +116,12 @@ TEST_F(Faults, TwoMapsAreExplainedAndPlayedAgain) {
 
 // Live goes on with the last valid pool.
 TEST_F(Faults, LiveKeepsItsPool) {
-  const auto r = reports(
-      "atrium:1k --tab live",
-      "wait live 2; click pool; key End; type 64K; key Enter; wait 0.3; wait live 4; REPORT");
+  const auto r =
+      reports("atrium:1k --tab live",
+              "wait live 2; click pool; key End; type q; key Enter; wait 0.3; wait live 4; REPORT");
   EXPECT_EQ(r[0]["live"]["problem"], "");
   EXPECT_TRUE(r[0]["messages"].empty()) << r[0]["messages"];
-  EXPECT_PRED2(has, text(r[0], "pool problem"), "still using fast");
+  EXPECT_PRED2(has, text(r[0], "pool problem"), "still using live:4");
 }
 
 // Hints appear where the mouse rests, but not over the list of keys or while text is typed.
@@ -132,6 +132,58 @@ TEST_F(Faults, HintsDoNotCoverWhatMatters) {
   EXPECT_PRED2(has, r[0]["hint"], "The tree, its nodes");
   EXPECT_EQ(r[1]["hint"], "");
   EXPECT_EQ(r[2]["hint"], "");
+}
+
+// The lesson that begins in Live knows the tree's depth; the Heap tab shows the pool of its maps.
+TEST_F(Faults, FiguresAreThoseOfWhatIsShown) {
+  const std::string fourth_step = repeat("key PageDown; wait 0.2; ", 4) + "REPORT; ";
+  const auto r =
+      reports("atrium:1k --tab live --size 1280x800",
+              "wait live 1; " + fourth_step + "click End the lesson; key B; wait built; " +
+                  fourth_step + "key H; wait recorded; wait 0.2; REPORT");
+  const auto levels = [&](const Json& report) {
+    const std::string caption = text(report, "caption");
+    return caption.substr(std::min(caption.find(" of "), caption.size()),
+                          caption.find(": ") - caption.find(" of "));
+  };
+  EXPECT_GT(levels(r[0]).size(), 4u);
+  EXPECT_EQ(levels(r[0]), levels(r[1]));
+  EXPECT_EQ(text(r[2], "pool 0"), bench::bytes_text(r[2]["heap"][0]["pool_bytes"]));
+}
+
+// Rows that a cancelled comparison did not measure say so; those that can never be measured, too.
+TEST_F(Faults, CancelledRowsAreNotSkipped) {
+  const auto r = reports("atrium:3k --runs 40 --size 1280x800",
+                         "wait built; key C; wait bars 2; key Escape; wait compared; REPORT");
+  unsigned cancelled = 0;
+  for (const Json& row : r[0]["table"]) cancelled += row[1] == "cancelled";
+  EXPECT_GT(cancelled, 0u) << r[0]["table"];
+}
+
+// A tab keeps its scroll position while another one is scrolled.
+TEST_F(Faults, EachTabScrollsAlone) {
+  const auto r = reports("atrium:1k --size 1280x500",
+                         "wait built; key F7; REPORT; key F6; move 1200 300; wait 0.1; scroll -9; "
+                         "wait 0.2; key F7; REPORT");
+  EXPECT_EQ(r[0]["places"]["Compare all"], r[1]["places"]["Compare all"]);
+}
+
+// The list has the scenes that are worth a look, and shows a file by its name.
+TEST_F(Faults, TheListOfScenesIsForUsers) {
+  std::ofstream(path("fan.obj")) << obj_text(100);
+  const auto r = reports("@fan.obj --size 1280x800", "wait built; click scene; REPORT");
+  EXPECT_TRUE(r[0]["places"].contains("scene statue"));
+  EXPECT_FALSE(r[0]["places"].contains("scene identical"));
+  EXPECT_EQ(text(r[0], "scene"), "fan.obj");
+}
+
+// `make view` looks for a display before it compiles.
+TEST_F(Faults, ViewNeedsADisplay) {
+  const Outcome outcome = Running("/usr/bin/env", {"-u", "DISPLAY", "-u", "WAYLAND_DISPLAY",
+                                                   HEAPWOOD_SOURCE_DIR "/scripts/view.sh"})
+                              .wait();
+  EXPECT_EQ(outcome.exit, 1);
+  EXPECT_PRED2(has, outcome.err, "DISPLAY is not set");
 }
 
 // Messages end with their cause, and hiding all panels says how to get them back.

@@ -251,7 +251,6 @@ TEST(Recording, CurvesEndWhereTheBuildEnds) {
   EXPECT_EQ(end.pool.blocks, 0u);
   EXPECT_EQ(end.pool.gap_bytes, recording.pool_bytes);
   EXPECT_EQ(end.used_bytes, 0u);
-  EXPECT_FALSE(end.internal);
   EXPECT_EQ(recording.high_water_bytes,
             // The figure of the Counted adaptor, with two threads.
             recording.requests.high_water_bytes);
@@ -272,26 +271,16 @@ TEST(Recording, CurvesAreWhatTheBlocksSay) {
       const Recording::Point& point = recording.points[i];
       ASSERT_GT(point.time, recording.points[i - 1].time);
       std::uint64_t used = 0, mark = 0;
-      double waste = 0;
-      unsigned blocks = 0;
       for (const workloads::Block& block : recording.blocks()) {
         if (block.born >= point.time) break;
         mark = std::max(mark, block.offset + alloc::padded(block.bytes));
         if (!block.in_use(point.time)) continue;
         used += block.bytes;
-        ++blocks;
-        const auto served = static_cast<double>(recording.served_bytes(block.bytes));
-        ASSERT_GE(served, static_cast<double>(block.bytes));
-        waste += 1 - static_cast<double>(block.bytes) / served;
       }
       EXPECT_EQ(point.used_bytes, used) << allocator;
       EXPECT_EQ(point.pool.mark_bytes, mark) << allocator;
       EXPECT_LE(point.pool.largest_below_bytes, point.pool.below_bytes);
       EXPECT_LE(point.pool.below_bytes, mark);
-      ASSERT_EQ(point.internal.has_value(), blocks > 0);
-      if (blocks > 0) {
-        EXPECT_NEAR(*point.internal, waste / blocks, 1e-9) << allocator;
-      }
       maximum = std::max(maximum, used);
       EXPECT_GE(point.high_water_bytes, maximum);
     }

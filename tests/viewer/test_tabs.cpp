@@ -74,6 +74,27 @@ TEST(Comparison, TheOrderOfBuildsVaries) {
   EXPECT_GT(orders.size(), 1u);
 }
 
+// One outlier does not shrink the other bars, and a noisy divisor is said.
+TEST(Comparison, OutliersAndNoiseAreShown) {
+  EXPECT_EQ(chart_end({1, 2, 3, 4, 500}), 4.4);
+  EXPECT_EQ(chart_end({1, 2}), 2.2);
+  std::vector<bench::Result> results(3);
+  const char* ids[] = {"atomic", "cmalloc", "cfmmalloc"};
+  for (std::size_t i = 0; i < 3; ++i) {
+    results[i].set_allocator(*registry::find(ids[i])->traits);
+    results[i].status = bench::Status::ok;
+    results[i].slowdown_over = "atomic";
+    results[i].runs_ms.assign(5, 10.0 * static_cast<double>(i + 1));
+  }
+  EXPECT_EQ(compare_warning(compare_rows(results)), "");
+  EXPECT_EQ(compare_verdict(compare_rows(results)),
+            "CMalloc is the fastest that frees: 20.00 ms; next is CFMMalloc, 1.50 times as long.");
+  results[0].runs_ms = {5, 6, 10, 20, 30};
+  results[1].runs_ms = {20, 21, 25, 40, 60};
+  EXPECT_PRED2(tests::has, compare_warning(compare_rows(results)), "AtomicMalloc");
+  EXPECT_PRED2(tests::has, compare_verdict(compare_rows(results)), "No allocator");
+}
+
 class NodeExplain : public testing::Test {
  protected:
   const kdtree::Tree& tree() const { return scene_->tree; }
