@@ -70,6 +70,18 @@ TEST(TreeOrder, TheSameTreeAsItIsWalked) {
   EXPECT_TRUE(out.incomplete);
   EXPECT_EQ(out.bounds.lo, tree.bounds.lo);
   EXPECT_EQ(out.bounds.hi, tree.bounds.hi);
+  // In device memory, equal trees have equal hashes in any layout.
+  const auto hash = [](const Tree& t) {
+    const TreeArrays arrays{{simt::DeviceId{}, t.nodes}, {simt::DeviceId{}, t.refs}};
+    return structural_hash(simt::Cpu(), arrays.view());
+  };
+  EXPECT_EQ(hash(mixed), hash(tree));
+  Tree other = tree;
+  other.nodes[0].split += 0.25f;
+  EXPECT_NE(hash(other), hash(tree));
+  other = tree;
+  ++other.refs.front();
+  EXPECT_NE(hash(other), hash(tree));
 }
 
 // Leaves of an incomplete tree, with more refs than a lane copies alone.

@@ -93,6 +93,14 @@ TEST_P(RendererGolden, ThreadsAndPassesDoNotMatter) {
   Progressive in_steps(scene, job);
   for (const unsigned samples : {1u, 2u, 1u}) in_steps.add(samples, 60);
   EXPECT_EQ(develop(job, in_steps.film()), image);
+  // A film is developed on its device as on the host.
+  RenderJob plain = job;
+  plain.legend = false;
+  const Image host = develop(plain, in_steps.film());
+  std::vector<Rgba8> device(host.pixels.size());
+  in_steps.develop(device);
+  for (std::size_t i = 0; i < device.size(); ++i)
+    ASSERT_EQ((Rgb8{device[i].r, device[i].g, device[i].b}), host.pixels[i]) << i;
 }
 
 TEST(Renderer, StatesTheLimitOfThePictureNotOfTheLaunch) {
