@@ -318,7 +318,7 @@ class LiveLoop {
     const View& view = wish.view;
     const double pixels = static_cast<double>(view.width) * view.height;
     const bool is_new = side.view != wish.view_number;
-    if (pixels == 0 || (!is_new && is_complete(side))) return 0;
+    if (pixels == 0 || (!is_new && is_complete(side, view))) return 0;
     if (!side.traced) side.traced.emplace(spec_.device.id, false);
     side.traced->show(side.workspace->device_tree(), *side.device_mesh, materials_.view());
     const unsigned factor = is_new ? coarse_factor(pixels, seconds_per_pixel_) : 1;
@@ -342,11 +342,11 @@ class LiveLoop {
     if ((side.row += count) < all) return 1e3 * spent;
     side.row = 0;
     side.picture->end_pass();
-    if (is_complete(side) || std::has_single_bit(side.picture->samples())) publish(side);
+    if (is_complete(side, view) || std::has_single_bit(side.picture->samples())) publish(side);
     return 1e3 * spent;
   }
-  static bool is_complete(const Side& side) {
-    return side.picture->samples() >= side.picture->job().spp;
+  static bool is_complete(const Side& side, const View& view) {
+    return side.picture->samples() >= view.spp && side.picture->job().width == view.width;
   }
   void publish(Side& side) {
     PixelExchange& pixels = link_.pixels(&side == sides_ ? 0 : 1);
@@ -401,7 +401,7 @@ class LiveLoop {
     refines_ = false;
     for (Side& side : sides_) {
       draw(side, wish, 0.05);
-      refines_ = refines_ || (side.picture && !is_complete(side));
+      refines_ = refines_ || (side.picture && !is_complete(side, wish.view));
     }
     if (!refines_) link_.set_refined(wish.view_number);
     hooks_.hold_picture(false);

@@ -258,6 +258,12 @@ TEST_F(LiveTab, AScreenshotWaitsForFigures) {
   const render::Image image = picture("live.png");
   EXPECT_GT(count_near(image, {104, 196, 134}, 30), 100);
   EXPECT_GT(count_near(image, {107, 173, 242}, 30), 100);
+  // Its pictures have full resolution, and so sharp edges.
+  unsigned sharp = 0;
+  for (unsigned y = 100; y < 400; ++y)
+    for (unsigned x = 20; x < 450; ++x)
+      sharp += std::abs(image.at(x, y).r - image.at(x + 1, y).r) > 40;
+  EXPECT_GT(sharp, 500u);
 }
 
 }  // namespace
