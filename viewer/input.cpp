@@ -115,7 +115,11 @@ kdtree::Ray ray_at(const render::Camera& camera, const Area& area, ImVec2 point)
 
 void Viewer::key(const KeyPress& press) {
   State& s = state_;
-  // Key combinations with Ctrl are ignored.
+  // Other key combinations with Ctrl are ignored.
+  if (press.mods == GLFW_MOD_CONTROL) {
+    for (const auto& [key, action, by] : steps)
+      if (key == press.key && action == deepen_boxes) window_.zoom(by > 0 ? 1.1f : 1 / 1.1f);
+  }
   if (press.mods & (GLFW_MOD_CONTROL | GLFW_MOD_ALT | GLFW_MOD_SUPER)) return;
   const bool shift = press.mods & GLFW_MOD_SHIFT;
   for (const auto& [key, action, by] : steps) {

@@ -209,6 +209,7 @@ void draw_help(State& state) {
                {"Esc", "close a list; cancel the job or the screenshot"},
                {"Space   ,   .", "play, pause, freeze; one event back or forward (Shift: 1000)"},
                {"T   +   -", "node boxes; deeper and shallower"},
+               {"Ctrl +   Ctrl -", "larger and smaller text"},
                {"P, click", "ray under the mouse; pin it"},
                {"N, click", "explain a node; go one level down (Shift: to the leaf)"},
                {"Page Down   Page Up", "lesson: next and previous step"},

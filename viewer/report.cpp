@@ -72,6 +72,7 @@ void write_report(const State& state, const std::string& path) {
   json["material"] = state.clay ? "clay" : "scene";
   json["panel"] = state.show.panel;
   json["help"] = state.help;
+  json["scale"] = ImGui::GetFontSize() / 15;
   json["samples"] = state.picture.status().samples;
   json["frames_per_second"] = state.frames.last_second_fps;
   const std::deque<double>& ms = state.frames.cpu_ms;

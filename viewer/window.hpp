@@ -52,6 +52,7 @@ class Window {
   void restore();
   // The scale of everything that is drawn, relative to 96 dots per inch.
   float scale() const { return scale_; }
+  void zoom(float factor) { on_scale(asked_scale_ = scale_ * factor); }
 
   // Begins a frame of Dear ImGui, of the framebuffer's size or the given one.
   void new_frame(std::optional<std::array<int, 2>> size);

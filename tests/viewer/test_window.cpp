@@ -256,10 +256,13 @@ TEST_F(Window, SurvivesResizingAndMinimising) {
 
 TEST_F(Window, KeysWithControlAreNotItsOwn) {
   run("atrium:1k",
-      "wait built; key 6 ctrl; key F1 ctrl; wait 0.1; report @ctrl; key 6; key F1; wait 0.1; "
+      "wait built; key 6 ctrl; key F1 ctrl; key = ctrl; wait 0.1; report @ctrl; key 6; key F1; "
+      "wait 0.1; "
       "report @alone");
   EXPECT_EQ(json("ctrl")["mode"], "shaded");
   EXPECT_EQ(json("ctrl")["help"], false);
+  // Except Ctrl + and Ctrl -, which change the scale.
+  EXPECT_NEAR(json("ctrl")["scale"], 1.1, 0.01);
   EXPECT_EQ(json("alone")["mode"], "heatmap");
   EXPECT_EQ(json("alone")["help"], true);
 }
