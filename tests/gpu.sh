@@ -176,7 +176,7 @@ for program in test_alloc test_workloads test_host_alloc test_kdtree test_render
       GTEST_SHARD_INDEX=$shard "$bin/$program" --gtest_brief=1
   done
 done
-for program in test_gpu_heap test_gpu_checked_heap test_gpu_groups test_gpu_many_warps \
+for program in test_gpu_heap test_gpu_growing_heap test_gpu_checked_heap test_gpu_groups test_gpu_many_warps \
   test_gpu_full_report test_gpu_replaced_malloc test_gpu_replaced_malloc_rdc \
   test_gpu_reuse_heapwood test_gpu_reuse_bulk; do
   [ ! -x "$bin/$program" ] || check "$program" 120 "$bin/$program"
