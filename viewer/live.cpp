@@ -245,6 +245,20 @@ void LiveLink::publish(LiveEvent event) {
   events_.push_back(std::move(event));
 }
 
+bool LiveLink::begin_drawing(double seconds) {
+  std::unique_lock lock(mutex_);
+  drawing_ = true;
+  return changed_.wait_for(lock, std::chrono::duration<double>(seconds),
+                           [&] { return !building_; });
+}
+
+void LiveLink::begin_build() {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, std::chrono::duration<double>(max_drawing_seconds),
+                    [&] { return !drawing_ || stop_; });
+  building_ = true;
+}
+
 void LiveLink::wait(double seconds) {
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return stop_; });

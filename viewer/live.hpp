@@ -167,6 +167,11 @@ class LiveLink {
   bool has_refined_view() const;  // the pictures of a frozen frame are complete
   void stop() { set(stop_, true); }
   std::vector<LiveEvent> take();
+  // If builds and OpenGL use the same cores, builds and the window take turns, so that neither
+  // slows the other. begin_drawing() waits at most `seconds` for a build to end, and returns
+  // whether it did. Then no build starts until end_drawing(), or for at most max_drawing_seconds.
+  bool begin_drawing(double seconds);
+  void end_drawing() { set(drawing_, false); }
   // The number of the latest choice. Events that reflect an earlier one may still arrive.
   std::uint64_t choice() const;
 
@@ -182,6 +187,8 @@ class LiveLink {
   }
   void publish(LiveEvent event);
   void wait(double seconds);  // ends early if the job is to end
+  void begin_build();
+  void end_build() { set(building_, false); }
 
  private:
   mutable std::mutex mutex_;
@@ -191,6 +198,8 @@ class LiveLink {
   // Number of the latest choice, and of the present frame's.
   std::uint64_t choice_ = 0, taken_choice_ = 0, refined_view_ = 0;
   bool stop_ = false;
+  bool building_ = false, drawing_ = false;  // drawing_: the window draws or is about to
+  static constexpr double max_drawing_seconds = 0.1;
   void set(bool& member, bool value) {
     const std::lock_guard lock(mutex_);
     member = value;

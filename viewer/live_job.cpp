@@ -206,6 +206,12 @@ class LiveLoop {
     return prepare(side, entry).build(*side.workspace, options());
   }
 
+  // To be called after LiveLink::begin_build().
+  kdtree::BuildRun timed_build(Side& side, const registry::RegisteredAllocator& entry) {
+    const std::shared_ptr<void> ends(nullptr, [this](void*) { link_.end_build(); });
+    return build(side, entry);
+  }
+
   // The first build is not timed: it touches new memory and may have to enlarge the pool.
   void warm_up(unsigned number) {
     Side& side = sides_[number];
@@ -278,9 +284,10 @@ class LiveLoop {
     Side& side = sides_[number];
     if (side.exhausted) return;
     upload(side, meshes_.frame(side.frame));
+    link_.begin_build();
     const double cpu = process_seconds();
     const HostClock::time_point begin = HostClock::now();
-    kdtree::BuildRun run = build(side, *side.allocator);
+    kdtree::BuildRun run = timed_build(side, *side.allocator);
     const double wall = simt::seconds_since(begin);
     LiveSample sample{side.frame, run.ms, 0, !run.incomplete, run.failed_bytes};
     if (!on_gpu() && wall > 0)
@@ -372,7 +379,8 @@ class LiveLoop {
     side.workspace->swap_pool(reference_pool_);
     const std::shared_ptr<void> swapped(nullptr,
                                         [&](void*) { side.workspace->swap_pool(reference_pool_); });
-    const kdtree::BuildRun run = build(side, *atomic);
+    link_.begin_build();
+    const kdtree::BuildRun run = timed_build(side, *atomic);
     if (!is_first) link_.publish({.side = 2, .sample = {side.frame, run.ms, 0, !run.incomplete}});
   }
 

@@ -19,6 +19,9 @@ namespace heapwood::viewer {
 
 namespace {
 
+// Max time that the window waits for its turn, however long builds take.
+constexpr double max_turn_seconds = 0.12;
+
 std::atomic<bool> close_flag{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
@@ -105,6 +108,21 @@ bool Viewer::busy() const {
          state_.now - last_activity_ < 0.6;
 }
 
+// Waits until a build of Live on CPU threads has ended, so that the window is drawn between builds;
+// input ends the wait. Returns whether end_drawing() must be called afterwards.
+bool Viewer::take_turn() {
+  constexpr double slice = 0.01;
+  if (!is_live() || busy() || !on_cpu()) return false;
+  for (double waited = 0; waited < max_turn_seconds; waited += slice) {
+    if (state_.jobs.live().begin_drawing(slice)) break;
+    window_.poll();
+    if (!window_.take_activity()) continue;
+    last_activity_ = clock();
+    break;
+  }
+  return true;
+}
+
 void Viewer::step() {
   // Frames per second: 60 while something moves and in Live, 20 while the picture is refined or
   // missing, otherwise 4, because without a GPU every frame takes time from the ray tracer and the
@@ -122,6 +140,9 @@ void Viewer::step() {
   } else {
     window_.poll();
   }
+  const std::shared_ptr<void> turn(nullptr, [this, taken = take_turn()](void*) {
+    if (taken) state_.jobs.live().end_drawing();
+  });
   state_.now = clock();
   if (window_.take_activity()) last_activity_ = state_.now;
   const double since = std::min(state_.now - drawn_at_, 0.1);

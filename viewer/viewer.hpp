@@ -52,6 +52,7 @@ class Viewer {
   }
   bool on_cpu() const { return state_.choice.device.id.kind == simt::DeviceKind::cpu; }
   bool busy() const;
+  bool take_turn();
   bool may_close();
 
   Options options_;

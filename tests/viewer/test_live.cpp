@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The Live tab.
+#include <atomic>
+#include <chrono>
+#include <thread>
+
 #include "tests/viewer/program.hpp"
 #include "tests/viewer/recorded.hpp"
 #include "viewer/live.hpp"
@@ -118,6 +122,30 @@ TEST(Live, KeepsTheLatestFramesAndComparesTrees) {
   }
   EXPECT_EQ(view.compared, 2u);
   EXPECT_EQ(view.different, 1u);
+}
+
+// On CPU threads no build starts while the window is drawn, and the reverse; neither waits forever.
+TEST(Live, BuildsAndTheWindowTakeTurns) {
+  LiveLink link;
+  link.begin();
+  link.begin_build();
+  EXPECT_FALSE(link.begin_drawing(0.001));
+  link.end_build();
+  EXPECT_TRUE(link.begin_drawing(0.001));
+  std::atomic<bool> building{false};
+  std::thread job([&] {
+    link.begin_build();
+    building = true;
+    link.end_build();
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_FALSE(building);
+  link.end_drawing();
+  job.join();
+  EXPECT_TRUE(building);
+  link.begin_drawing(0.001);
+  link.begin_build();  // the window never ends its frame, so the build starts after 0.1 s
+  link.end_build();
 }
 
 // The title, the outline and the curves show the same hole.
