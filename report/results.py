@@ -139,7 +139,7 @@ class Results:
         return sorted(b for b in set.intersection(*found) if b and b >= 120) if found else []
 
     def with_blocks(self, blocks):
-        """These results without cases of other grids; with fewer than 120 blocks only beside 120."""
+        """These results without cases of other grids; with fewer than 120 blocks only where 120 were measured."""
         chosen = copy.copy(self)
         chosen.cases = {
             key: case

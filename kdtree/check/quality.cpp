@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "kdtree/traverse/tree_order.hpp"
 #include "simt/error.hpp"
 
 namespace heapwood::kdtree {
@@ -23,17 +24,12 @@ double half_area(const Box& box) {
   return extent[0] * extent[1] + extent[1] * extent[2] + extent[2] * extent[0];
 }
 
-// Hashes a stream of words in depth-first order, for parts of a tree that measure() combines. Each
-// word is mixed in by the finaliser of SplitMix64 (Steele, Lea & Flood 2014). The stream tells
-// inner nodes from leaves and contains the leaves' sizes, so it decodes to exactly one tree.
+// Hashes a stream of words in depth-first order, for parts of a tree that measure() combines. The
+// stream tells inner nodes from leaves and contains the leaves' sizes, so it decodes to exactly one
+// tree.
 class Hash {
  public:
-  void add(std::uint64_t word) {
-    std::uint64_t x = (state_ ^ word) + 0x9e3779b97f4a7c15u;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    state_ = x ^ (x >> 31);
-  }
+  void add(std::uint64_t word) { state_ = mix(state_ ^ word); }
   void add_inner(unsigned axis, float split) {
     // Adding zero turns -0 into +0.
     add(std::uint64_t{axis + 1} << 32 | std::bit_cast<std::uint32_t>(split + 0.0f));

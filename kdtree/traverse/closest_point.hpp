@@ -41,14 +41,15 @@ class PointOfTriangle {
   HEAPWOOD_INLINE PointOfTriangle(Double3 a, Double3 b, Double3 c) {
     const Double3 ab = minus(b, a), ac = minus(c, a), normal = cross(ab, ac);
     const double area = dot(normal, normal);
-    const double at_a = dot(normal, cross(b, c)), at_b = dot(normal, cross(c, a)),
-                 at_c = dot(normal, cross(a, b));
+    // Areas of the triangles that the projection forms with the edges: weights of the corners.
+    const double area_a = dot(normal, cross(b, c)), area_b = dot(normal, cross(c, a)),
+                 area_c = dot(normal, cross(a, b));
     const double lengths = dot(ab, ab) * dot(ac, ac);
-    if (at_a >= 0 && at_b >= 0 && at_c >= 0 && area > 0) {
+    if (area_a >= 0 && area_b >= 0 && area_c >= 0 && area > 0) {
       const double height = dot(normal, a);
       square = height * height / area;
-      u = at_b / area;
-      v = at_c / area;
+      u = area_b / area;
+      v = area_c / area;
       constexpr double min_area = 1e-12;  // of triangles whose normal is precise
       if (area > min_area * lengths) return;
     }
@@ -69,10 +70,10 @@ class PointOfTriangle {
   HEAPWOOD_INLINE void closer_edge(Double3 from, Double3 along, SetWeights set) {
     const double length = dot(along, along);
     const double w = length > 0 ? limited(-dot(from, along) / length, 0, 1) : 0;
-    const Double3 at{from.x + w * along.x, from.y + w * along.y, from.z + w * along.z};
-    const double distance = dot(at, at);
-    if (!(distance < square)) return;
-    square = distance;
+    const Double3 point{from.x + w * along.x, from.y + w * along.y, from.z + w * along.z};
+    const double point_square = dot(point, point);
+    if (!(point_square < square)) return;
+    square = point_square;
     set(w);
   }
 };
@@ -98,7 +99,7 @@ class ClosestPointSearch {
     // cell.
     struct Entry {
       Vec3 offset;
-      std::uint32_t place;
+      std::uint32_t node;
     };
     Entry later[max_depth];
     unsigned top = 0;
@@ -120,7 +121,7 @@ class ClosestPointSearch {
         --top;
         offset = later[top].offset;
       } while (dot(offset, offset) > limit_);
-      node = detail::load(tree_.nodes, later[top].place);
+      node = detail::load(tree_.nodes, later[top].node);
     }
   }
 
@@ -131,12 +132,12 @@ class ClosestPointSearch {
     const Vec3 lo = min(min(a, b), c), hi = max(max(a, b), c);
     const Vec3 offset = max(max(lo - point_, point_ - hi), {0, 0, 0});
     if (dot(offset, offset) > limit_) return;
-    const detail::PointOfTriangle at(from_point(a), from_point(b), from_point(c));
-    if (!(at.square < closest_.square ||
-          (at.square == closest_.square && triangle < closest_.triangle && closest_.found()))) {
+    const detail::PointOfTriangle found(from_point(a), from_point(b), from_point(c));
+    if (!(found.square < closest_.square ||
+          (found.square == closest_.square && triangle < closest_.triangle && closest_.found()))) {
       return;
     }
-    closest_ = {at.square, at.u, at.v, triangle};
+    closest_ = {found.square, found.u, found.v, triangle};
     set_limit();
   }
 

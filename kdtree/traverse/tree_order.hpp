@@ -329,6 +329,14 @@ double depth_first(const Device& device, const DeviceTree& tree, TreeArrays& to,
   }
 }
 
+// SplitMix64 (Steele, Lea & Flood 2014).
+HEAPWOOD_INLINE std::uint64_t mix(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15u;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
 // Adds up hashes of the nodes of a tree in depth-first order. A leaf's refs count in any order.
 struct HashTree {
   static constexpr std::size_t sum_count = 256;
@@ -344,15 +352,6 @@ struct HashTree {
     for (std::uint32_t k = 0; node.leaf() && k < node.count(); ++k)
       sum += mix(i << 32 | refs[node.first + k]);
     simt::atomic_ref<std::uint64_t>(sums[i % sum_count]).fetch_add(sum, simt::relaxed);
-  }
-
- private:
-  // The finaliser of SplitMix64 (Steele, Lea & Flood 2014).
-  static HEAPWOOD_INLINE std::uint64_t mix(std::uint64_t x) {
-    x += 0x9e3779b97f4a7c15u;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
   }
 };
 

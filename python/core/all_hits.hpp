@@ -75,13 +75,13 @@ class HitCollector : public kdtree::WatertightIntersection {
     if (!(h <= upper && h < ray.tmax)) return false;
     const HitPosition hit{h, ids_[record - records_]};
     if (!(after_ < hit)) return false;
-    unsigned at = size_;
-    while (at > 0 && hit < entries_[at - 1].position()) --at;
-    if (at > 0 && !(entries_[at - 1].position() < hit)) return false;  // a copy
-    if (at == capacity) return false;
+    unsigned index = size_;
+    while (index > 0 && hit < entries_[index - 1].position()) --index;
+    if (index > 0 && !(entries_[index - 1].position() < hit)) return false;  // a copy
+    if (index == capacity) return false;
     if (size_ < capacity) ++size_;
-    for (unsigned k = size_ - 1; k > at; --k) entries_[k] = entries_[k - 1];
-    entries_[at] = {h, hit.triangle, record};
+    for (unsigned k = size_ - 1; k > index; --k) entries_[k] = entries_[k - 1];
+    entries_[index] = {h, hit.triangle, record};
     if (size_ < capacity) return false;
     const float last = entries_[capacity - 1].t;
     const float end = last + (last * max_error + slack_);

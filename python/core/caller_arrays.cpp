@@ -50,7 +50,7 @@ void check_columns(const std::string& what, const ArrayFacts& array, std::size_t
     refuse_shape(what, array, "(..., " + std::to_string(columns) + ")");
 }
 
-// As many rays or points as an array has rows, on its device.
+// Rays or points without values: their shape and number are those of the array's rows.
 Rays rows_like(const std::string& what, const char* unit, const ArrayFacts& array) {
   constexpr std::size_t max_rays = std::numeric_limits<std::int32_t>::max();
   Rays rays;

@@ -196,14 +196,8 @@ class Scene {
   void cast(const RayInput& input, const Streams& streams, const OptionalOutput& t,
             const OptionalOutput& triangle, const OptionalOutput& uv,
             const OptionalOutput& normal) const {
-    const Rays& rays = input.rays;
-    check(rays);
-    HitArrays out;
-    out.t = output<float>("t_hit", t, "float32", rays, {});
-    out.triangle = output<std::uint32_t>("primitive_ids", triangle, "uint32", rays, {});
-    out.uv = output<float>("primitive_uvs", uv, "float32", rays, {2});
-    out.normal = output<float>("primitive_normals", normal, "float32", rays, {3});
-    run(rays, streams, [&](const RayQuery& query) { mesh_->trace(query, out); });
+    const HitArrays out = hit_arrays(input, "t_hit", t, triangle, uv, normal);
+    run(input.rays, streams, [&](const RayQuery& query) { mesh_->trace(query, out); });
   }
 
   void find_any(const RayInput& input, const Streams& streams, const OptionalOutput& any) const {
@@ -219,12 +213,7 @@ class Scene {
                const OptionalOutput& triangle, const OptionalOutput& uv,
                const OptionalOutput& normal) const {
     const Rays& rays = input.rays;
-    check(rays);
-    HitArrays out;
-    out.t = output<float>("distance", distance, "float32", rays, {});
-    out.triangle = output<std::uint32_t>("primitive_ids", triangle, "uint32", rays, {});
-    out.uv = output<float>("primitive_uvs", uv, "float32", rays, {2});
-    out.normal = output<float>("primitive_normals", normal, "float32", rays, {3});
+    HitArrays out = hit_arrays(input, "distance", distance, triangle, uv, normal);
     out.point.is_double = rays.arrays.origins.is_double;
     out.point.data =
         output<std::byte>("points", point, out.point.is_double ? "float64" : "float32", rays, {3});
@@ -358,6 +347,20 @@ class Scene {
                    const Rays& rays, const std::vector<std::size_t>& more) {
     if (!array) return nullptr;
     return static_cast<T*>(output_of(what, ArrayFacts::of(*array), type, rays, more));
+  }
+
+  // What rays and closest points have in common.
+  HitArrays hit_arrays(const RayInput& input, const char* distance_name,
+                       const OptionalOutput& distance, const OptionalOutput& triangle,
+                       const OptionalOutput& uv, const OptionalOutput& normal) const {
+    const Rays& rays = input.rays;
+    check(rays);
+    HitArrays out;
+    out.t = output<float>(distance_name, distance, "float32", rays, {});
+    out.triangle = output<std::uint32_t>("primitive_ids", triangle, "uint32", rays, {});
+    out.uv = output<float>("primitive_uvs", uv, "float32", rays, {2});
+    out.normal = output<float>("primitive_normals", normal, "float32", rays, {3});
+    return out;
   }
 
   template <class F>

@@ -24,7 +24,7 @@ struct ParticlesKernel : StepKernel {
     A a = allocator;
     const std::uint64_t primary = thread_of(warp);
     const bool has_primary = primary < round.primaries;
-    if (primary - warp.lane() >= round.primaries) return;  // another warp of the last block
+    if (primary - warp.lane() >= round.primaries) return;  // more than were asked for
     Tally tally{};
     if (has_primary) {
       List list = lists[primary];
