@@ -50,12 +50,8 @@ if(HEAPWOOD_CUDA)
     add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:-std=c++20>)
   endif()
   add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>)
-  # The host's code in CUDA sources launches kernels: -O3 would take longer for nothing.
-  add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-O1>)
-  # Compressed, the kernels, which resemble each other, have a sixth of the size.
-  if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13.0)
-    add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:--compress-mode=size>)
-  endif()
+  # nvcc's -O is for the host's code, which launches kernels: -O3 would take longer for nothing.
+  string(REPLACE "-O3" "-O1" CMAKE_CUDA_FLAGS_RELEASE "${CMAKE_CUDA_FLAGS_RELEASE}")
   if(HEAPWOOD_LINEINFO)
     add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:-lineinfo>)
   endif()
