@@ -31,7 +31,8 @@ inline void reserve_device_heap(int device, std::size_t bytes) {
   std::size_t now = 0, free_bytes = 0, total = 0;
   check(cudaMemGetInfo(&free_bytes, &total));
   check(cudaDeviceGetLimit(&now, cudaLimitMallocHeapSize));
-  if (std::max(now, requested[device]) >= bytes) return;
+  // CUDA's own 8 MiB may suffice for the first pool, but not for later ones.
+  if (requested[device] >= bytes) return;
   const std::size_t wanted = std::max(bytes, total / 16);
   const cudaError_t status = cudaDeviceSetLimit(cudaLimitMallocHeapSize, wanted);
   if (status == cudaSuccess) {
@@ -39,6 +40,7 @@ inline void reserve_device_heap(int device, std::size_t bytes) {
     return;
   }
   cudaGetLastError();  // cleared, so that the next launch does not report the error
+  if (now >= bytes) return;
   throw Error(
       Exit::failed,
       "cuda: the device heap of " + std::to_string(now) + " bytes cannot grow to " +

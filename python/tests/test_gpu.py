@@ -115,8 +115,14 @@ def test_queries_with_points_are_those_of_the_cpu(dtype, batch_bytes):
     limit = np.random.default_rng(1).random(len(points)).astype(dtype)
     for limits in ({}, {"max_distance": limit}):
         closest = scene.closest_points(points, **limits)
-        for name, values in dict(expected.closest_points(points, **limits)).items():
-            np.testing.assert_allclose(closest[name], values, rtol=1e-6, atol=1e-6)
+        others = expected.closest_points(points, **limits)
+        # Of triangles that share the closest edge, rounding decides.
+        same = closest.primitive_ids == others.primitive_ids
+        assert np.mean(same) > 0.9
+        for name, values in dict(others).items():
+            compared = np.ones_like(same) if name in ("distance", "points") else same
+            np.testing.assert_allclose(closest[name][compared], values[compared], rtol=1e-6,
+                                       atol=1e-6)
         signed = expected.signed_distance(points, **limits)
         np.testing.assert_allclose(scene.signed_distance(points, **limits), signed, atol=1e-6)
     np.testing.assert_array_equal(scene.contains(points), expected.contains(points))

@@ -102,6 +102,7 @@ def test_numba_kernels_allocate():
         from numba import cuda
 
         from heapwood.numba import free, malloc
+        cuda.jit(lambda: None)[1, 1]()
     except (AttributeError, ImportError) as error:  # absent, or older than this NumPy
         pytest.skip(f"numba: {error}")
 
@@ -167,8 +168,8 @@ def test_kernels_of_load_inline_allocate(tmp_path):
     if extension.CUDA_HOME is None:
         pytest.skip("PyTorch finds no nvcc")
     module = extension.load_inline(
-        "heapwood_lists", "torch::Tensor sums(int64_t heap, int64_t count);", LISTS, ["sums"],
-        extra_include_paths=[hw.include_dir()], build_directory=str(tmp_path))
+        "heapwood_lists", "torch::Tensor sums(int64_t heap, int64_t count);", LISTS,
+        functions=["sums"], extra_include_paths=[hw.include_dir()], build_directory=str(tmp_path))
     with hw.Heap(64 * MIB) as heap:
         lengths = torch.arange(10_000, device="cuda") % 50
         assert torch.equal(module.sums(heap.address, 10_000), lengths * (lengths - 1) // 2)
