@@ -159,6 +159,9 @@ for allocator in cfmalloc heapwood; do
 done
 # Device malloc serves a request at a time: builds and graphs that outlive their limit many times.
 one "time limit of a build" 30 bash -c 'stops_in_time "$@"' _ .05 build atrium:300k --allocator cuda --timeout {}
+# A search of the list walks over millions of chunks.
+one "time limit of a build with a list" 90 bash -c 'in_time "$@"' _ 2 build atrium:3275k --allocator cmalloc --pool 20x \
+  --refs ids --timeout {}
 one "time limit of particles" 60 bash -c 'stops_in_time "$@"' _ .05 particles --allocators cmalloc --pool 2x --seconds {}
 one "time limit of a graph" 60 bash -c 'stops_in_time "$@"' _ .05 graph rgg:1m --allocators cuda --phase init,insert \
   --rounds 1 --seconds {}

@@ -320,7 +320,7 @@ class CircularList {
       if (v.found == Found::busy || v.found == Found::claimed) w.turn = first_lap;
       if (v.link < w.piece.end && v.link > w.position) {
         w.position = v.link;
-        return true;
+        return (v.link & 255) != 0 || !thread.aborted();  // a lap over a large pool takes seconds
       }
       if (w.more != 0) {
         w.more = 0;
