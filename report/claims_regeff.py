@@ -303,18 +303,6 @@ def presplit_uniform(results):
     return min(values) >= 0.95, f"{min(values):.3f} to {max(values):.3f}"
 
 
-@claim(published="lists")
-def doubly_linked(results):
-    doubly = "cmalloc-doubly"
-    if doubly not in results.labels():
-        raise NotTestable("CMalloc as a doubly linked list (cmalloc-doubly) was not measured")
-    compared = ("regeff-3a", CMALLOC, doubly, "payload_bytes")
-    answer, text = usually_faster(results, [(*compared, {})], share=0.5)
-    slowdown = 1 / median(list(ratios(results, *compared).values()))
-    text = f"singly linked {text}; doubly linked {figure(slowdown)} times"
-    return answer and slowdown <= 1.5, text
-
-
 @claim()
 def halloc_pool(results):
     pools = {}

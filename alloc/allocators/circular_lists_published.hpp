@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The circular lists as published in RegEff section 5, with headers in the pool, followed by the
-// steps that lead from the published CFMMalloc to the redesigned one (circular_lists.hpp): each
-// step changes one thing. Differs from the paper: merged memory is reused only after the searches
-// that may still read its headers have ended; a request is refused only if no chunk can serve it;
-// blocks are aligned to 16 bytes; flag and link in one word have 64 bits. More:
+// The circular lists as published in RegEff section 5, followed by the steps that lead from the
+// published CFMMalloc to the redesigned one (circular_lists.hpp): each step changes one thing.
+// Differs from the paper: headers are in a table beside the memory; a request is refused only if no
+// chunk can serve it; blocks are aligned to 16 bytes; flag and link in one word have 64 bits. More:
 // circular_list_published/list.hpp.
 #pragma once
 
@@ -17,23 +16,12 @@ namespace heapwood::alloc {
 // Section 5.2: headers of two words.
 struct CMallocPublished
     : LaidOut<CMallocPublished, published::List<published::TwoWordHeaders, Offsets::one>> {
-  static constexpr AllocatorTraits traits{
-      .id = "cmalloc-published",
-      .label = "CMalloc (published)",
-      .paper = "RegEff 5.2",
-      .note = "the circular list as in the paper: headers in the pool, first fit from one offset"};
-};
-
-// A doubly linked list, which the paper tried and found slightly slower (section 5.2): a free also
-// merges the previous chunk. Headers have 16 bytes. The paper gives no algorithm.
-struct CMallocDoubly
-    : LaidOut<CMallocDoubly, published::List<published::TwoWordHeaders, Offsets::one,
-                                             published::Storage::in_pool, published::Links::both>> {
-  static constexpr AllocatorTraits traits{
-      .id = "cmalloc-doubly",
-      .label = "CMalloc (doubly linked)",
-      .paper = "RegEff 5.2",
-      .note = "CMalloc (published) as a doubly linked list: a free also merges the previous chunk"};
+  static constexpr AllocatorTraits traits{.id = "cmalloc-published",
+                                          .label = "CMalloc (published)",
+                                          .paper = "RegEff 5.2",
+                                          .note =
+                                              "the circular list as in the paper, but for a table "
+                                              "of headers: first fit from one offset"};
 };
 
 // Section 5.3: flag and link fused into one word.
@@ -67,29 +55,16 @@ struct CfmMallocPublished
       .note = "CFMalloc (published) with an offset and a heap of chunks per multiprocessor"};
 };
 
-// Second step: headers are in a table next to the memory. They never become user data, so merged
-// memory is reused immediately. Overhead 8 bytes in 24.
-struct CfmMallocTable
-    : LaidOut<CfmMallocTable, published::List<published::FusedHeaders, Offsets::per_multiprocessor,
-                                              published::Storage::table>> {
-  static constexpr AllocatorTraits traits{.id = "cfmmalloc-table",
-                                          .label = "CFMMalloc (table)",
-                                          .paper = "RegEff 5.4",
-                                          .note =
-                                              "CFMMalloc (published) with headers in a table "
-                                              "beside the memory; a step of own-ablation"};
-};
-
-// Third step: after every 8 chunks a search continues at a random chunk of the pre-split.
+// Second step: after every 8 chunks a search continues at a random chunk of the pre-split.
 struct CfmMallocDraws
     : LaidOut<CfmMallocDraws, published::List<published::FusedHeaders, Offsets::per_multiprocessor,
-                                              published::Storage::table, published::Links::next,
                                               published::Walks::drawn>> {
   static constexpr AllocatorTraits traits{
       .id = "cfmmalloc-draws",
       .label = "CFMMalloc (draws)",
       .paper = "RegEff 5.4",
-      .note = "CFMMalloc (table) whose searches continue at random chunks; a step of own-ablation"};
+      .note =
+          "CFMMalloc (published) whose searches continue at random chunks; a step of own-ablation"};
 };
 
 // A thread whose lanes never act together.
@@ -100,7 +75,7 @@ struct UngroupedThread : Thread {
   HEAPWOOD_INLINE std::uint32_t together(const void* /*key*/) const { return together(); }
 };
 
-// Fourth step: the redesigned list, but every lane searches for itself.
+// Third step: the redesigned list, but every lane searches for itself.
 struct CfmMallocUngrouped
     : LaidOut<CfmMallocUngrouped, CircularList<FusedHeaders, Offsets::per_multiprocessor>> {
   static constexpr AllocatorTraits traits{

@@ -106,17 +106,6 @@ class GenericTests(Rules):
         self.both("multi-generic", made(0.5), made(2))
         self.expect("multi-generic", (OPEN, {**made(1), **with_lists}))
 
-    def test_doubly_linked_list(self):
-        def made(**doubly):
-            of = {**times(1, *LISTS), **doubly}
-            return over("regeff-3a", "payload_bytes", (4, 64), of, blocks=120)
-
-        def doubly(ms):
-            return made(**{"cmalloc-doubly": ms})
-
-        self.both("doubly-linked", doubly(1.2), doubly(0.8))
-        self.expect("doubly-linked", (FAILS, doubly(3)), (OPEN, doubly(1)), (SUBSTITUTED, made()))
-
     def test_uniform_presplit(self):
         def made(external, **settings):
             memory = {"end": {"external_fragmentation": external}}
