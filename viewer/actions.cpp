@@ -3,11 +3,8 @@
 #include <fmt/format.h>
 #include <imgui.h>
 
-#include <algorithm>
 #include <filesystem>
-#include <utility>
 
-#include "bench/results/result.hpp"
 #include "render/auto_camera.hpp"
 #include "viewer/state.hpp"
 

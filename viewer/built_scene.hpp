@@ -4,8 +4,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
-#include <string>
 
 #include "bench/results/result.hpp"
 #include "kdtree/tree.hpp"

@@ -3,6 +3,7 @@
 // distance to the target, so that scenes of any size handle alike.
 #pragma once
 
+#include "geometry/triangle.hpp"
 #include "render/camera.hpp"
 #include "viewer/gl.hpp"
 

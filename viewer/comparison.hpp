@@ -3,11 +3,8 @@
 // watched while the comparison runs.
 #pragma once
 
-#include <cstddef>
 #include <functional>
 #include <limits>
-#include <string>
-#include <vector>
 
 #include "bench/bench_runner.hpp"
 #include "bench/results/format.hpp"

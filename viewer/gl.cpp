@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "render/image.hpp"
 #include "simt/error.hpp"
 #include "viewer_shaders.hpp"
 

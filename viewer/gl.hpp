@@ -2,10 +2,7 @@
 // Owning wrappers of the viewer's OpenGL objects, for the thread that owns the context.
 #pragma once
 
-#include <cstdint>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "geometry/vec.hpp"
 #include "render/image.hpp"

@@ -3,11 +3,6 @@
 #include <epoxy/gl.h>
 // epoxy first: it replaces the system's OpenGL headers.
 #include <GLFW/glfw3.h>
-#include <imgui.h>
-
-#include <algorithm>
-#include <cmath>
-#include <iterator>
 
 #include "render/surface.hpp"
 #include "viewer/camera.hpp"

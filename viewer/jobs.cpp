@@ -5,21 +5,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <chrono>
-
 #include "bench/prepared_scene.hpp"
 #include "bench/program/messages.hpp"
-#include "bench/results/format.hpp"
 #include "viewer/comparison.hpp"
 
 namespace heapwood::viewer {
 
 namespace {
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 // Space for events, 16 bytes each. A triangle takes about ten (three arrays allocated and freed,
 // and nodes), more where many triangles overlap.
@@ -30,6 +22,12 @@ constexpr std::size_t events_per_triangle = 32, max_events = std::size_t{48} << 
 // Linux has a nice value per thread. A failure only makes the window less smooth.
 void lower_priority(int nice) {
   if (window_is_watched) setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), nice);
+}
+
+double cpu_seconds(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
 Jobs::Jobs(std::function<void(bool)> hold_picture)
@@ -57,7 +55,7 @@ bool Jobs::start(const JobSpec& spec) {
     live_.stop();
     const std::string& what = spec.has_scene() ? spec.source : spec.trace;
     progress_ = {.running = true, .kind = spec.kind, .what = what + ": loading"};
-    started_ = now();
+    started_ = simt::HostClock::now();
   }
   changed_.notify_all();
   return true;
@@ -80,7 +78,7 @@ JobProgress Jobs::progress() const {
   const std::lock_guard lock(mutex_);
   JobProgress copy = progress_;
   if (copy.kind == JobSpec::Kind::live) return {};
-  if (copy.running) copy.seconds = now() - started_;
+  if (copy.running) copy.seconds = simt::seconds_since(started_);
   return copy;
 }
 

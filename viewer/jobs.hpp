@@ -2,20 +2,11 @@
 // Background builds. One thread runs one job at a time; the window polls it and takes its outcomes.
 #pragma once
 
-#include <condition_variable>
-#include <deque>
-#include <functional>
-#include <memory>
-#include <mutex>
-#include <optional>
-#include <string>
-#include <thread>
-#include <vector>
+#include <time.h>
 
 #include "bench/bench_runner.hpp"
-#include "viewer/built_scene.hpp"
+#include "simt/clock.hpp"
 #include "viewer/live.hpp"
-#include "viewer/recording.hpp"
 
 namespace heapwood::viewer {
 
@@ -24,7 +15,8 @@ inline constexpr int nice_build = 5, nice_picture = 10;
 // Whether a user watches. Cleared at the start of unattended runs, whose threads keep their
 // priority.
 inline bool window_is_watched = true;
-void lower_priority(int nice);  // lowers that of the calling thread
+void lower_priority(int nice);        // lowers that of the calling thread
+double cpu_seconds(clockid_t clock);  // of CLOCK_THREAD_CPUTIME_ID or CLOCK_PROCESS_CPUTIME_ID
 
 struct JobSpec {
   enum class Kind { build, compare, record, live };
@@ -98,7 +90,7 @@ class Jobs {
   JobProgress progress_;
   std::deque<JobOutcome> outcomes_;
   bool stop_ = false;
-  double started_ = 0;
+  simt::HostClock::time_point started_;
   std::thread thread_;  // declared last because it uses everything above
 };
 

@@ -5,18 +5,9 @@
 // ones and B first in odd ones, so that drift affects both alike.
 #pragma once
 
-#include <algorithm>
-#include <array>
-#include <condition_variable>
-#include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
-#include <memory>
-#include <mutex>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "viewer/picture.hpp"
 #include "viewer/recording.hpp"

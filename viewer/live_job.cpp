@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The job of the Live tab (live.hpp). Between two builds it does nothing that grows with the scene:
 // trees stay on the device, where they are traced and, in every 30th frame, hashed; the meshes of
-// later frames are made by other threads.
-#include <time.h>
-
-#include <algorithm>
+// later frames are made by other threads (live_meshes.hpp).
 #include <bit>
 #include <chrono>
-#include <future>
-#include <utility>
 
-#include "bench/prepared_scene.hpp"
-#include "scenes/moving/moving_scene.hpp"
-#include "simt/clock.hpp"
-#include "viewer/jobs.hpp"
+#include "viewer/live_meshes.hpp"
 
 namespace heapwood::viewer {
 
@@ -22,78 +14,6 @@ namespace {
 using simt::HostClock;
 
 double seconds_in(std::chrono::duration<double> time) { return time.count(); }
-
-// Processor time of all threads in seconds.
-double process_seconds() {
-  timespec time{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
-// The mesh of one frame.
-struct LiveMesh {
-  explicit LiveMesh(const simt::DeviceId& device) : vertices(device) {}
-  simt::PinnedArray<Vec3> vertices;
-  std::shared_ptr<const std::vector<Triangle>> triangles;  // shared by frames that have the same
-  kdtree::MeshView view() const { return {vertices.values(), *triangles}; }
-};
-using LiveMeshPointer = std::shared_ptr<const LiveMesh>;
-
-// The frames of a scene for both sides; a still scene has one. On a GPU, threads make the next
-// frames while one is built; on CPU threads they would disturb the builds.
-class LiveMeshes {
- public:
-  explicit LiveMeshes(const JobSpec& spec)
-      : device_(spec.device.id), ahead_(device_.kind == simt::DeviceKind::cuda ? 4 : 0) {
-    if (is_moving(spec.source)) {
-      scene_ = scenes::open_moving(spec.source, ahead_);
-      first = scene_->mesh(0);
-      name = scenes::moving_label(spec.source);
-    } else {
-      first = scenes::load(spec.source, scenes::Content::materials);
-      if (!spec.settings.keep_degenerate) scenes::drop_degenerate(first);
-      name = bench::scene_label(spec.source, first);
-    }
-    triangles_ = std::make_shared<const std::vector<Triangle>>(first.triangles);
-    frames_.resize(scene_ ? scene_->frames() : 1);
-  }
-
-  scenes::Mesh first;
-  std::string name;
-  std::uint64_t count() const { return frames_.size(); }
-  LiveMeshPointer frame(std::uint64_t number) {
-    for (std::uint64_t i = 0; i <= ahead_; ++i) {
-      const std::uint64_t n = (number + i) % count();
-      if (!frames_[n].valid())
-        frames_[n] = std::async(ahead_ ? std::launch::async : std::launch::deferred,
-                                [this, n] { return make(n); });
-    }
-    std::shared_future<LiveMeshPointer>& made = frames_[number % count()];
-    LiveMeshPointer mesh = made.get();
-    // Frames are kept for the next time, if there is memory for all.
-    if (scene_ && mesh->vertices.values().size_bytes() * count() > max_bytes) made = {};
-    return mesh;
-  }
-
- private:
-  static constexpr std::size_t max_bytes = std::size_t{1} << 30;
-
-  LiveMeshPointer make(std::uint64_t number) const {
-    scenes::Mesh mesh = scene_ ? scene_->mesh(static_cast<unsigned>(number)) : first;
-    auto made = std::make_shared<LiveMesh>(device_);
-    made->vertices.assign(mesh.vertices);
-    made->triangles = triangles_;
-    if (mesh.triangles != *triangles_)
-      made->triangles = std::make_shared<const std::vector<Triangle>>(std::move(mesh.triangles));
-    return made;
-  }
-
-  simt::DeviceId device_;
-  unsigned ahead_;
-  std::unique_ptr<scenes::MovingScene> scene_;
-  std::shared_ptr<const std::vector<Triangle>> triangles_;
-  std::vector<std::shared_future<LiveMeshPointer>> frames_;  // declared last: ends first
-};
 
 class LiveLoop {
  public:
@@ -285,14 +205,14 @@ class LiveLoop {
     if (side.exhausted) return;
     upload(side, meshes_.frame(side.frame));
     link_.begin_build();
-    const double cpu = process_seconds();
+    const double cpu = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID);
     const HostClock::time_point begin = HostClock::now();
     kdtree::BuildRun run = timed_build(side, *side.allocator);
     const double wall = simt::seconds_since(begin);
     LiveSample sample{side.frame, run.ms, 0, !run.incomplete, run.failed_bytes};
     if (!on_gpu() && wall > 0)
-      sample.cpu_share = std::min(
-          1.0, (process_seconds() - cpu) / wall / std::max(1u, spec_.device.multiprocessors));
+      sample.cpu_share = std::min(1.0, (cpu_seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu) / wall /
+                                           std::max(1u, spec_.device.multiprocessors));
     // A later frame of a moving scene may need more memory than the first one.
     if (run.incomplete && moves() && enlarge_pools(grows())) {
       for (const unsigned each : {0u, 1u}) restart(each);

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "viewer/node_view.hpp"
 
-#include <algorithm>
 #include <chrono>
-#include <utility>
 
 #include "kdtree/refs.hpp"
 #include "kdtree/sah.hpp"

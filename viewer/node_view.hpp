@@ -5,11 +5,7 @@
 #pragma once
 
 #include <array>
-#include <cstdint>
 #include <future>
-#include <memory>
-#include <optional>
-#include <vector>
 
 #include "bench/program/options.hpp"
 #include "viewer/built_scene.hpp"

@@ -2,8 +2,6 @@
 // Options of the command line.
 #pragma once
 
-#include <string>
-
 #include "bench/program/options.hpp"
 
 namespace heapwood::viewer {

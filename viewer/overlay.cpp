@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Draws the bar at the top with its tabs, and everything over the picture: name and numbers,
 // progress of a job, messages, the legend, the keys.
-#include "render/renderer.hpp"
 #include "viewer/panels.hpp"
 
 namespace heapwood::viewer {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Panels about builds: scene and device; options of the next build; times of the last one, its
 // requests, and the state of its pool.
-#include "bench/results/result.hpp"
-#include "render/renderer.hpp"
 #include "scenes/moving/moving_scene.hpp"
 #include "scenes/scene.hpp"
 #include "viewer/comparison.hpp"

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The Compare tab: a table with the slowdown of every allocator on the scene shown.
-#include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
 #include <random>
-#include <utility>
 
-#include "bench/results/result.hpp"
 #include "bench/row_bench.hpp"
 #include "viewer/comparison.hpp"
 #include "viewer/panels.hpp"

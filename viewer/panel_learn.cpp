@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The node that is explained: its costs, the curve over all candidate planes, and the leaves of the
 // tree. Also the lesson's button and its caption over the picture.
-#include <fmt/format.h>
 
-#include <algorithm>
-
-#include "bench/results/format.hpp"
 #include "render/surface.hpp"
+#include "viewer/camera.hpp"
 #include "viewer/panels.hpp"
-#include "viewer/state.hpp"
-#include "viewer/tree_view.hpp"
 
 namespace heapwood::viewer {
 

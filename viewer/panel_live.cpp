@@ -116,7 +116,8 @@ std::array<std::string, 2> frame_parts(State& state) {
   const double rate = state.live.frames_per_second();
   if (rate <= 0) return {};
   const auto [a, b, rays, rest] = state.live.parts();
-  return {fmt::format("{:.0f} frames/s{}", rate, state.live.in_step ? "" : " of the faster side"),
+  return {fmt::format("{} frames/s{}", bench::figure_text(rate),
+                      state.live.in_step ? "" : " of the faster side"),
           state.places.texts["frame"] =
               fmt::format("builds {:.3g} + {:.3g}, rays {:.3g}, rest {:.2g} ms", a, b, rays, rest)};
 }

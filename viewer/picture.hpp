@@ -4,12 +4,8 @@
 #pragma once
 
 #include <condition_variable>
-#include <cstdint>
-#include <memory>
 #include <mutex>
-#include <optional>
 #include <span>
-#include <string>
 #include <thread>
 
 #include "render/renderer.hpp"

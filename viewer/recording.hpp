@@ -2,15 +2,8 @@
 // Recorded requests as the heap map needs them: the lifetime of every block, and curves over time.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
 
 #include "alloc/recording/program_trace.hpp"
 #include "bench/build_settings.hpp"

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include <imgui.h>
 
 #include <numeric>
 
 #include "bench/program/command_files.hpp"
 #include "bench/results/json_report.hpp"
-#include "render/renderer.hpp"
 #include "viewer/comparison.hpp"
 #include "viewer/widgets.hpp"
 
@@ -39,7 +37,6 @@ Json heap_json(const HeapView& view) {
                  {"pool_bytes", r.pool_bytes},
                  {"refused", r.requests.failures},
                  {"scene", r.scene},
-                 {"device", r.device},
                  {"points", r.points.size()}};
     if (r.in_pool) {
       json["mark_bytes"] = point.pool.mark_bytes;
@@ -114,7 +111,6 @@ void write_report(const State& state, const std::string& path) {
     json["live"]["sides"].push_back(
         {{"allocator", side.allocator ? side.allocator->traits->id : ""},
          {"samples", side.times.samples().size()},
-         {"median_ms", side.times.median()},
          {"frame", side.times.samples().empty() ? 0 : side.times.samples().back().frame},
          {"exhausted", side.times.exhausted()}});
   }

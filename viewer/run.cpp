@@ -6,10 +6,7 @@
 #include "bench/program/command_files.hpp"
 #include "bench/program/messages.hpp"
 #include "bench/program/process.hpp"
-#include "render/renderer.hpp"
 #include "scenes/moving/moving_scene.hpp"
-#include "viewer/recording.hpp"
-#include "viewer/theme.hpp"
 #include "viewer/viewer.hpp"
 
 namespace heapwood::viewer {

@@ -6,8 +6,6 @@
 #include <GLFW/glfw3.h>
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -143,7 +141,7 @@ bool Script::parse_wait(const std::vector<std::string>& w, const std::string& te
   } else {
     const double seconds = std::stod(what);
     if (!std::isfinite(seconds)) return false;
-    add(text, [seconds](const Context& c) { return c.waited >= seconds; });
+    rest(text, seconds);
     steps_.back().rests = seconds >= 1;
     steps_.back().max_wait += seconds;
   }
@@ -213,18 +211,6 @@ void Script::click(const std::string& text, const Place& place) {
   }
 }
 
-void Script::drag(const std::string& text, int button, Point from, Point to) {
-  constexpr int moves = 10;
-  for (int i = 0; i <= moves; ++i) {
-    const float share = static_cast<float>(i) / moves;
-    const Point place{from[0] + (to[0] - from[0]) * share, from[1] + (to[1] - from[1]) * share};
-    move(text, [place](const State&) { return place; });
-    rest(text, i == 0 ? 0.03 : 0);
-    if (i == 0) press(text, button, GLFW_PRESS);
-  }
-  press(text, button, GLFW_RELEASE);
-}
-
 void Script::parse_key(const std::vector<std::string>& w, const std::string& text) {
   int mods = 0;
   for (const std::string& word : w)
@@ -262,8 +248,6 @@ bool Script::parse_input(const std::vector<std::string>& w, const std::string& t
     click(text, [place = Point{number(1), number(2)}](const State&) { return place; });
   } else if (first == "click" && w.size() > 1) {
     click(text, named_place(without_first_word(text)));
-  } else if (first == "drag" && w.size() > 4) {
-    drag(text, button, {number(1), number(2)}, {number(3), number(4)});
   } else if (first == "scroll" && w.size() > 1) {
     once(text, [by = std::stod(w[1])](const Context& c) { c.window.on_scroll(0, by); });
   } else if (first == "type") {

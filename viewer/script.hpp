@@ -13,7 +13,7 @@
 //   hold NAME SECONDS                    holds the key down
 //   down NAME | up NAME                  presses or releases a key alone, as Shift for a click
 //   move X Y | press [right] | release [right] | scroll N
-//   click X Y | click NAME | drag X Y X Y [right]
+//   click X Y | click NAME
 //   type TEXT
 //   drop PATH | resize W H | minimise | restore
 //   screenshot PATH [WxH] [SAMPLES]      of the scene
@@ -22,10 +22,6 @@
 //   close                                as the window's close button
 //   quit
 #pragma once
-
-#include <deque>
-#include <functional>
-#include <string>
 
 #include "viewer/state.hpp"
 #include "viewer/window.hpp"
@@ -65,7 +61,6 @@ class Script {
   void press(const std::string& text, int button, int action);
   void move(const std::string& text, Place place);
   void click(const std::string& text, const Place& place);
-  void drag(const std::string& text, int button, Point from, Point to);
   bool parse(const std::vector<std::string>& words, const std::string& text);
   bool parse_wait(const std::vector<std::string>& words, const std::string& text);
   bool parse_input(const std::vector<std::string>& words, const std::string& text);

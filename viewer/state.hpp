@@ -2,21 +2,9 @@
 // The state that the window shows, and actions on it. Only the window's thread accesses it.
 #pragma once
 
-#include <array>
-#include <deque>
-#include <map>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include "viewer/camera.hpp"
 #include "viewer/jobs.hpp"
-#include "viewer/live.hpp"
 #include "viewer/node_view.hpp"
 #include "viewer/options.hpp"
-#include "viewer/picture.hpp"
-#include "viewer/recording.hpp"
 #include "viewer/tree_view.hpp"
 
 namespace heapwood::viewer {

@@ -2,7 +2,6 @@
 #include "viewer/tree_view.hpp"
 
 #include <cmath>
-#include <utility>
 
 #include "kdtree/traverse/traverse.hpp"
 #include "viewer/theme.hpp"

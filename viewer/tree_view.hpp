@@ -4,11 +4,7 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
 #include <tuple>
-#include <vector>
 
 #include "kdtree/traverse/intersect.hpp"
 #include "viewer/built_scene.hpp"

@@ -2,18 +2,12 @@
 #include "viewer/viewer.hpp"
 
 #include <backends/imgui_impl_opengl3.h>
-#include <fmt/format.h>
-#include <imgui.h>
-#include <time.h>
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 
 #include "bench/program/command_files.hpp"
 #include "viewer/camera.hpp"
-#include "viewer/theme.hpp"
-#include "viewer/widgets.hpp"
 
 namespace heapwood::viewer {
 
@@ -28,13 +22,6 @@ static_assert(std::atomic<bool>::is_always_lock_free);
 double clock() {
   static const auto start = std::chrono::steady_clock::now();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-// Processor time of the calling thread in seconds.
-double thread_seconds() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
 }  // namespace
@@ -182,7 +169,7 @@ void Viewer::step() {
   draw(areas);
   window_.swap();
   finish_shot(picture);
-  state_.frames.add(1e3 * thread_seconds(), state_.now);
+  state_.frames.add(1e3 * cpu_seconds(CLOCK_THREAD_CPUTIME_ID), state_.now);
 }
 
 void Viewer::take_results() {
@@ -375,7 +362,7 @@ void Viewer::capture() {
   } catch (const Error& error) {
     state_.fail(error);
   }
-  state_.frames.exclude(1e3 * thread_seconds());
+  state_.frames.exclude(1e3 * cpu_seconds(CLOCK_THREAD_CPUTIME_ID));
   if (!ended) return;
   gl::bind_window();
   canvas_.reset();

@@ -2,8 +2,6 @@
 // The window's loop: handles input, results of jobs and of the ray tracer, and drawing.
 #pragma once
 
-#include <optional>
-
 #include "viewer/panels.hpp"
 #include "viewer/script.hpp"
 #include "viewer/state.hpp"

@@ -6,12 +6,8 @@
 #include <imgui.h>
 #include <imgui_stdlib.h>
 
-#include <functional>
-#include <string>
-
 #include "bench/results/format.hpp"
 #include "viewer/state.hpp"
-#include "viewer/theme.hpp"
 
 namespace heapwood::viewer {
 

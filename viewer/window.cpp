@@ -6,13 +6,12 @@
 #include <GLFW/glfw3.h>
 #include <backends/imgui_impl_glfw.h>
 #include <backends/imgui_impl_opengl3.h>
-#include <imgui.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "simt/error.hpp"
-#include "viewer/theme.hpp"
 
 namespace heapwood::viewer {
 

@@ -6,11 +6,8 @@
 #include <array>
 #include <optional>
 #include <set>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "geometry/vec.hpp"
+#include "viewer/theme.hpp"
 
 struct GLFWwindow;
 
