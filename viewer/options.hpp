@@ -16,7 +16,8 @@ struct Options {
   bench::BuildSettings settings;
   bench::DeviceOptions device;
   bench::ImageSize size;  // of the window, or of the screenshot; 0: 1280x720
-  float scale = 0;        // scale of text and panel; 0: that of the screen
+  bool light = false;     // light colours, for projectors
+  float scale = 0;        // scale of text and panel; 0: chosen for screen and window
   unsigned spp = 64;      // samples per pixel of a complete picture
 
   std::string screenshot;  // path; writes it unattended and exits

@@ -199,7 +199,7 @@ void draw_bar(const CompareRow& row, double end) {
   }
   const std::vector<double>& ms = row.result->runs_ms;
   ui::fill({x(*bench::quantile(ms, 0.25)), corner.y - 2},
-           {x(*bench::quantile(ms, 0.75)) + 1, corner.y + height + 2}, ui::white(70), 2);
+           {x(*bench::quantile(ms, 0.75)) + 1, corner.y + height + 2}, ui::tint(70), 2);
 }
 
 // Draws an allocator's name. A click chooses it as A, with Shift as B.

@@ -10,15 +10,13 @@ namespace {
 // The curves of a recording.
 constexpr struct {
   const char* name;
-  gl::Rgba8 shade;
+  const ImVec4& shade;
   std::uint64_t (*bytes)(const Recording::Point&);
 } curves[] = {
-    {"in use", {115, 199, 143, 255}, [](const auto& p) { return p.used_bytes; }},
-    {"peak", {78, 140, 98, 255}, [](const auto& p) { return p.high_water_bytes; }},
-    {"highest address", {130, 140, 148, 255}, [](const auto& p) { return p.pool.mark_bytes; }},
-    {"largest hole", {107, 173, 242, 255}, [](const auto& p) {
-       return p.pool.largest_below_bytes;
-     }}};
+    {"in use", colour::accent, [](const auto& p) { return p.used_bytes; }},
+    {"peak", colour::text, [](const auto& p) { return p.high_water_bytes; }},
+    {"highest address", colour::dim, [](const auto& p) { return p.pool.mark_bytes; }},
+    {"largest hole", colour::marked, [](const auto& p) { return p.pool.largest_below_bytes; }}};
 
 void tell_values(const HeapView& view, double place) {
   ImGui::BeginTooltip();
@@ -38,7 +36,7 @@ void draw_heap_plot(State& state, float width, float height) {
   const float em = ImGui::GetFontSize(), scale = em * 4.4f;
   for (const auto& curve : curves) {
     if (&curve != curves) ui::flow(ui::width_of(curve.name));
-    ui::text(curve.name, unpacked(curve.shade));
+    ui::text(curve.name, curve.shade);
     ui::hint(
         "Requested bytes in use; their peak so far; the highest address reached; the largest free "
         "region below it. Logarithmic.");
@@ -54,7 +52,7 @@ void draw_heap_plot(State& state, float width, float height) {
   };
   for (const double value : {maximum, maximum / 16, maximum / 256}) {
     const float y = plot.place(0, height_of(value)).y;
-    ui::line({plot.corner.x, y}, {plot.end.x, y}, ui::white(18));
+    ui::line({plot.corner.x, y}, {plot.end.x, y}, ui::tint(18));
     const std::string label = bench::bytes_text(static_cast<std::uint64_t>(value));
     ui::text_at({plot.corner.x - em * 0.4f - ui::width_of(label),
                  std::clamp(y - em / 2, plot.corner.y, std::max(plot.corner.y, plot.end.y - em))},
@@ -63,20 +61,19 @@ void draw_heap_plot(State& state, float width, float height) {
   for (std::size_t i = 0; i < view.recordings.size(); ++i) {
     const Recording& recording = *view.recordings[i];
     for (const auto& curve : curves) {
-      gl::Rgba8 shade = curve.shade;
-      shade.a = i == 1 ? 110 : 255;  // the second recording is faint
+      const ImU32 shade = ui::tint(i == 1 ? 110 : 255, curve.shade);  // the second one is faint
       ImVec2 last;
       for (const Recording::Point& point : recording.points) {
         const ImVec2 here = plot.place(recording.place_of(point.time),
                                        height_of(static_cast<double>(curve.bytes(point))));
         if (recording.in_pool && &point != &recording.points.front())
-          ui::line(last, here, packed(shade), 1.4f);
+          ui::line(last, here, shade, 1.4f);
         last = here;
       }
     }
   }
   const float x = plot.place(view.place, 0).x;
-  ui::line({x, plot.corner.y}, {x, plot.end.y}, ui::white(110));
+  ui::line({x, plot.corner.y}, {x, plot.end.y}, ui::tint(110));
   const float share = (ImGui::GetIO().MousePos.x - plot.corner.x) / plot.size.x;
   const double under = std::clamp(static_cast<double>(share), 0.0, 1.0);
   if (ImGui::IsItemActive()) {
@@ -96,11 +93,13 @@ void update(HeapView& view, std::size_t which, const Recording& recording, unsig
   const std::uint32_t time = view.time(recording);
   const std::uint64_t shown = view.shown_bytes();
   if (drawn.map && drawn.of == &recording && drawn.map->columns == columns &&
-      drawn.map->rows == rows && drawn.map->bytes == shown && drawn.map->time == time)
+      drawn.map->rows == rows && drawn.map->bytes == shown && drawn.map->time == time &&
+      drawn.shade == used_colour(which))
     return;
   drawn.map.emplace(recording, time, columns, rows, shown);
   drawn.of = &recording;
-  drawn.texture.upload(columns, rows, drawn.map->colours(used_colour(which)).data(), false);
+  drawn.shade = used_colour(which);
+  drawn.texture.upload(columns, rows, drawn.map->colours(drawn.shade).data(), false);
 }
 
 // Shows a tooltip that explains a cell. `block`: the first block in it, or nullptr.
@@ -144,7 +143,7 @@ void outline(const HeapMap::Run& run, const HeapMap& map, ImVec2 corner, ImVec2 
   const std::uint64_t r0 = run.first / map.columns, r1 = last / map.columns;
   const float x0 = x(run.first % map.columns), x1 = x(last % map.columns + 1);
   ImDrawList& draw = *ImGui::GetWindowDrawList();
-  const ImU32 shade = ImGui::GetColorU32(colour::hole);
+  const ImU32 shade = ImGui::GetColorU32(colour::marked);
   if (r0 == r1) return draw.AddRect({x0, y(r0)}, {x1, y(r0 + 1)}, shade, 0, 0, 1.5f);
   const ImVec2 corners[] = {{x0, y(r0)},       {x(map.columns), y(r0)}, {x(map.columns), y(r1)},
                             {x1, y(r1)},       {x1, y(r1 + 1)},         {x(0), y(r1 + 1)},
@@ -287,8 +286,9 @@ void draw_map_legend(State& state, const HeapView& view, const std::string& word
     const ImVec2 low{corner.x, corner.y + side * 0.3f},
         high{corner.x + side, corner.y + side * 1.3f};
     if (filled) ui::fill(low, high, packed(c), 2);
-    // The frame is needed because some colours are as dark as the background.
-    ImGui::GetWindowDrawList()->AddRect(low, high, filled ? ui::white(60) : packed(c), 2);
+    // The frame is needed because some colours are like the background.
+    ImGui::GetWindowDrawList()->AddRect(
+        low, high, filled ? ui::tint(60) : ImGui::GetColorU32(colour::marked), 2);
     ImGui::Dummy({side, side});
     ImGui::SameLine();
     if (!*text) return;
@@ -303,7 +303,7 @@ void draw_map_legend(State& state, const HeapView& view, const std::string& word
     swatch(colour::abandoned, "freed, never reused");
   const bool hole = std::ranges::any_of(view.recordings,
                                         [](const auto& recording) { return recording->in_pool; });
-  if (hole) swatch({250, 217, 102, 255}, "largest hole", false);
+  if (hole) swatch({}, "largest hole", false);
   swatch(colour::freed, "free, used before");
   swatch(colour::untouched, "never used");
   ImGui::NewLine();

@@ -156,8 +156,7 @@ void advance_lesson(State& state) {
 namespace {
 
 constexpr const char* axis_names[] = {"x", "y", "z"};
-constexpr gl::Rgba8 axis_colours[] = {
-    {226, 121, 121, 255}, {115, 199, 143, 255}, {107, 160, 242, 255}};
+constexpr const ImVec4* axis_colours[] = {&colour::error, &colour::accent, &colour::second};
 
 void go_to(State& state, const RootPath& path) {
   state.node.choose(state.scene, path, state.choice.settings);
@@ -205,19 +204,18 @@ void draw_figures(State& state, const NodeExplanation& node) {
   }
   ImGui::EndTable();
   if (node.leaf) return;
-  ui::text("left " + bench::count_text(node.left), unpacked(colour::left_side));
+  ui::text("left " + bench::count_text(node.left), colour::second);
   ImGui::SameLine();
-  ui::text("right " + bench::count_text(node.right), unpacked(colour::right_side));
+  ui::text("right " + bench::count_text(node.right), colour::warning);
   ImGui::SameLine();
-  ui::text("in both " + bench::count_text(node.left + node.right - node.refs),
-           unpacked(colour::both_sides));
+  ui::text("in both " + bench::count_text(node.left + node.right - node.refs));
 }
 
-// Text on a dark ground, so that it can be read over curves.
+// Text on a ground, so that it can be read over curves.
 void label(ImVec2 corner, const ImVec4& shade, const std::string& text) {
   const ImVec2 size = ImGui::CalcTextSize(text.c_str());
   ui::fill({corner.x - 3, corner.y - 1}, {corner.x + size.x + 3, corner.y + size.y + 1},
-           IM_COL32(20, 22, 25, 210), 3);
+           ui::tint(210, colour::panel), 3);
   ui::text_at(corner, text, ImGui::GetColorU32(shade));
 }
 
@@ -243,28 +241,28 @@ void draw_curve(State& state, const NodeExplanation& node) {
            width * (position - box.lo[axis]) / std::max(box.hi[axis] - box.lo[axis], 1e-30f);
   };
   draw.PushClipRect(corner, plot.end, true);
-  ui::line({corner.x, y(node.leaf_cost)}, {plot.end.x, y(node.leaf_cost)}, ui::white(110));
+  ui::line({corner.x, y(node.leaf_cost)}, {plot.end.x, y(node.leaf_cost)}, ui::tint(110));
   for (unsigned axis = 0; axis < 3; ++axis) {
     std::optional<ImVec2> last;
     for (const NodeExplanation::Candidate& candidate : node.curve[axis]) {
       const ImVec2 here{x(axis, candidate.position), y(candidate.cost)};
-      gl::Rgba8 shade = axis_colours[axis];
-      if (!node.leaf && axis != node.axis) shade.a = 120;
-      if (last) ui::line(*last, here, packed(shade), 1.5f);
-      if (node.curve[axis].size() < 60) draw.AddCircleFilled(here, em * 0.12f, packed(shade));
+      const bool faint = !node.leaf && axis != node.axis;
+      const ImU32 shade = ui::tint(faint ? 120 : 255, *axis_colours[axis]);
+      if (last) ui::line(*last, here, shade, 1.5f);
+      if (node.curve[axis].size() < 60) draw.AddCircleFilled(here, em * 0.12f, shade);
       last = here;
     }
   }
   if (!node.leaf) {
     const ImVec2 chosen{x(node.axis, node.plane), y(node.split_cost)};
-    ui::line({chosen.x, corner.y}, {chosen.x, plot.end.y}, packed({250, 230, 140, 140}));
-    draw.AddCircleFilled(chosen, em * 0.3f, packed({250, 230, 140, 255}));
+    ui::line({chosen.x, corner.y}, {chosen.x, plot.end.y}, ui::tint(140, colour::marked));
+    draw.AddCircleFilled(chosen, em * 0.3f, ui::tint(255, colour::marked));
     const std::string text = bench::figure_text(node.split_cost);
     const float wide = ui::width_of(text);
     const bool left = chosen.x + wide + em > corner.x + width;
     label({left ? chosen.x - wide - em * 0.6f : chosen.x + em * 0.6f,
            std::max(chosen.y - em * 1.5f, corner.y)},
-          {0.98f, 0.9f, 0.55f, 1}, text);
+          colour::marked, text);
   }
   const std::string leaf = "as a leaf: " + bench::figure_text(node.leaf_cost);
   const float over = y(node.leaf_cost) - em * 1.4f;
@@ -274,7 +272,7 @@ void draw_curve(State& state, const NodeExplanation& node) {
   draw.PopClipRect();
   for (unsigned axis = 0; axis < 3; ++axis) {
     if (axis) ImGui::SameLine();
-    ui::text(axis_names[axis], unpacked(axis_colours[axis]));
+    ui::text(axis_names[axis], *axis_colours[axis]);
   }
   ImGui::SameLine();
   ui::text(node.leaf ? "low to high side" : "low to high side; dot: chosen", colour::dim);

@@ -69,7 +69,7 @@ void draw_side(State& state, std::size_t side, const LiveVerdict& verdict, doubl
   const auto x = [&](double ms) {
     return corner.x + width * static_cast<float>(std::min(1.0, ms / maximum));
   };
-  ui::fill(corner, {corner.x + width, corner.y + height}, ui::white(10), height / 2);
+  ui::fill(corner, {corner.x + width, corner.y + height}, ui::tint(10), height / 2);
   if (ms > 0) {
     // The part of allocation is bright.
     ui::fill(corner, {x(ms), corner.y + height},
@@ -78,7 +78,7 @@ void draw_side(State& state, std::size_t side, const LiveVerdict& verdict, doubl
       ui::fill({x(std::max(ms - allocation, 0.0)), corner.y}, {x(ms), corner.y + height},
                ImGui::GetColorU32(ui::shade_of(side)), height / 2);
     ui::fill({x(times.low()), corner.y - 2}, {x(times.high()) + 1, corner.y + height + 2},
-             ui::white(60), 2);
+             ui::tint(60), 2);
   }
   ImGui::Dummy({width, height + em * 0.3f});
   ui::hint(fmt::format(
@@ -177,7 +177,7 @@ void draw_live_panel(State& state, const Area& area) {
 void draw_live_overlay(State& state, const Area& area) {
   ImDrawList& draw = *ImGui::GetBackgroundDrawList();
   const float em = ImGui::GetFontSize(), middle = area.x + area.width / 2;
-  draw.AddLine({middle, area.y}, {middle, area.y + area.height}, ui::white(120), 1.5f);
+  draw.AddLine({middle, area.y}, {middle, area.y + area.height}, ui::tint(120), 1.5f);
   for (std::size_t side = 0; side < 2; ++side) {
     const LiveSide& own = state.live.sides[side];
     const bool full = own.times.exhausted();
@@ -196,7 +196,7 @@ void draw_live_overlay(State& state, const Area& area) {
     const float wide = std::max(ui::width_of(text), ui::width_of(ms) * 1.4f) + em * 1.5f;
     const ImVec2 low{middle + (side == 0 ? -wide - em * 0.7f : em * 0.7f),
                      area.y + area.height - em * 3.9f};
-    draw.AddRectFilled(low, {low.x + wide, low.y + em * 3.2f}, IM_COL32(16, 18, 21, 215),
+    draw.AddRectFilled(low, {low.x + wide, low.y + em * 3.2f}, ui::tint(215, colour::panel),
                        em * 0.5f);
     draw.AddText(fonts().bold, em, {low.x + em * 0.75f, low.y + em * 0.35f},
                  ImGui::GetColorU32(ui::shade_of(side)), text.c_str());
@@ -247,7 +247,7 @@ void draw_strip(State& state, ImVec2 size) {
                      return under < side.times.samples().size();
                    });
   if (ImGui::IsItemClicked() && any) live.frozen = true;
-  if (any) ui::fill({x(under), corner.y}, {x(under) + step, plot.end.y}, ui::white(28));
+  if (any) ui::fill({x(under), corner.y}, {x(under) + step, plot.end.y}, ui::tint(28));
   for (std::size_t side = 0; side < 2; ++side) {
     const auto& samples = live.sides[side].times.samples();
     for (std::size_t i = 0; i < samples.size(); ++i) {
@@ -262,11 +262,11 @@ void draw_strip(State& state, ImVec2 size) {
   const double ms = usual ? 16.7 : round_number(0.95 * maximum);
   if (usual || maximum > 0.001) {
     const std::string text = usual ? "16.7 ms: 60 frames/s" : fmt::format("{:g} ms", ms);
-    ui::line({corner.x, y(ms)}, {plot.end.x, y(ms)}, ui::white(70));
+    ui::line({corner.x, y(ms)}, {plot.end.x, y(ms)}, ui::tint(70));
     // The label is below the line, unless the line is near the lower edge.
     const float top = std::min(y(ms) + 2, plot.end.y - em * 1.25f);
     ui::fill({corner.x + 4, top}, {corner.x + ui::width_of(text) + 10, top + em * 1.2f},
-             IM_COL32(14, 16, 19, 190), 3);
+             ui::tint(190, colour::panel), 3);
     ui::text_at({corner.x + 7, top}, text);
   }
   if (any) ImGui::SetTooltip("%s", frame_text(live, under).c_str());

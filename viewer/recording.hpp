@@ -144,6 +144,7 @@ struct HeapView {
     std::optional<HeapMap> map;
     gl::Texture texture;
     const Recording* of = nullptr;
+    gl::Rgba8 shade{};            // of the bytes in use
     std::array<float, 4> area{};  // where it was drawn: corner, width, height
   };
   Drawn drawn[2];

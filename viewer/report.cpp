@@ -91,6 +91,7 @@ void write_report(const State& state, const std::string& path) {
   json["chosen"] = {state.choice.allocator->traits->id,
                     state.choice.other ? state.choice.other->traits->id : ""};
   json["tab"] = name(state.tab);
+  json["light"] = state.show.light;
   json["fly"] = state.show.fly;
   json["live"] = {{"frames", state.live.frames},
                   {"compared", state.live.compared},

@@ -59,7 +59,9 @@ void add_options(bench::CommandOptions& command, Options& options) {
   command.number("--spp", options.spp, "samples per pixel of a complete picture",
                  {1, render::max_spp});
   command.number("--scale", options.scale,
-                 "scale of text and panel, 0.5 to 4; 0 = that of the screen", {-1e6, 1e6}, "S");
+                 "scale of text and panel, 0.5 to 4; 0 = chosen for screen and window", {-1e6, 1e6},
+                 "S");
+  command.flag("--light", options.light, "light colours, for projectors (F9)");
   command.text("--screenshot", options.screenshot, "write a picture and exit", "FILE");
   command.number("--frames", options.frames, "samples per pixel of the screenshot",
                  {1, render::max_spp});

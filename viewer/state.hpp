@@ -55,7 +55,7 @@ struct Choice {
 
 // What the window shows, and how the camera moves.
 struct Preferences {
-  bool panel = true, numbers = true, fly = false;
+  bool panel = true, numbers = true, fly = false, light = false;
   float fly_speed = 0.15f;  // speed in diagonals per second
 };
 

@@ -58,6 +58,7 @@ Viewer::Viewer(const Options& options)
     state_.choice.pools[1] = state_.choice.pools[0];
   state_.mode = render::parse_mode(options.mode);
   state_.clay = options.material == "clay";
+  state_.show.light = options.light;
   state_.shot_settings.samples = static_cast<int>(options.spp);
   if (trace) {
     open_trace(state_, options.scene);
@@ -149,6 +150,7 @@ void Viewer::step() {
   advance_lesson(state_);
   if (script_) script_->step(state_, window_);
   if (window_.minimised()) return;  // a minimised window has no framebuffer
+  window_.use_light_colours(state_.show.light);
   if (state_.captures_window()) return capture();
 
   window_.new_frame(std::nullopt);

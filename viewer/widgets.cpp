@@ -31,6 +31,7 @@ bool begin_card(const char* name, ImVec2 position, ImVec2 pivot, bool mouse, flo
   if (width > 0) ImGui::SetNextWindowSize({width, 0});
   ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, em * 0.5f);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {em * 0.75f, em * 0.5f});
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 1);
   constexpr ImGuiWindowFlags flags = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
                                      ImGuiWindowFlags_NoSavedSettings |
                                      ImGuiWindowFlags_NoFocusOnAppearing | ImGuiWindowFlags_NoNav;
@@ -40,7 +41,7 @@ bool begin_card(const char* name, ImVec2 position, ImVec2 pivot, bool mouse, flo
 }
 void end_card() {
   ImGui::End();
-  ImGui::PopStyleVar(2);
+  ImGui::PopStyleVar(3);
 }
 
 bool section(const char* title, bool open) {
@@ -73,9 +74,10 @@ void row(const char* label, const std::string& value, const char* explanation,
 
 bool button(State& state, const char* label, bool strong, bool enabled, float width) {
   if (strong) {
-    ImGui::PushStyleColor(ImGuiCol_Button, {0.22f, 0.42f, 0.31f, 1});
-    ImGui::PushStyleColor(ImGuiCol_ButtonHovered, {0.26f, 0.52f, 0.38f, 1});
-    ImGui::PushStyleColor(ImGuiCol_ButtonActive, {0.32f, 0.62f, 0.45f, 1});
+    for (const auto& [which, as] : {std::pair{ImGuiCol_Button, ImGuiCol_SliderGrab},
+                                    std::pair{ImGuiCol_ButtonHovered, ImGuiCol_SliderGrabActive},
+                                    std::pair{ImGuiCol_ButtonActive, ImGuiCol_SliderGrabActive}})
+      ImGui::PushStyleColor(which, ImGui::GetStyleColorVec4(as));
   }
   ImGui::BeginDisabled(!enabled);
   const bool pressed = ImGui::Button(label, {width, 0});
@@ -218,10 +220,10 @@ void bars(State& state, const char* id, ImVec2 size, const std::vector<std::uint
                 right = left + std::max(1.0f, step - 1),
                 top = size.y * static_cast<float>(values[i]) / static_cast<float>(maximum);
     const bool under = plot.has_mouse_between_x(left, left + step);
-    if (under) fill({left, plot.corner.y}, {right, plot.end.y}, white(16));
+    if (under) fill({left, plot.corner.y}, {right, plot.end.y}, tint(16));
     if (values[i])
       fill({left, plot.end.y - std::max(top, 1.0f)}, {right, plot.end.y},
-           i == marked ? packed({250, 230, 140, 255}) : ImGui::GetColorU32(colour::accent));
+           ImGui::GetColorU32(i == marked ? colour::marked : colour::accent));
     if (under) ImGui::SetTooltip("%s", tip(i).c_str());
   }
   text(ends[0], colour::dim);
@@ -247,7 +249,7 @@ Plot::Plot(State& state, const char* id, ImVec2 wanted, unsigned ground)
   ImGui::InvisibleButton(id, size);
   state.places.note(id);
   hovered = ImGui::IsItemHovered();
-  if (ground) fill(corner, end, white(ground), 4);
+  if (ground) fill(corner, end, tint(ground), 4);
 }
 bool Plot::has_mouse_between_x(float low, float high) const {
   return hovered && ImGui::GetIO().MousePos.x >= low && ImGui::GetIO().MousePos.x < high;

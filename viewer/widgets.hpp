@@ -76,7 +76,10 @@ void cpu_notice(State& state);
 
 // The colour of a side of the window: 0 is A, 1 is B.
 ImVec4 shade_of(std::size_t side, float opacity = 1);
-inline ImU32 white(unsigned opacity) { return IM_COL32(255, 255, 255, opacity); }
+// A colour of the theme with an opacity from 0 to 255.
+inline ImU32 tint(unsigned opacity, const ImVec4& shade = colour::text) {
+  return (ImGui::GetColorU32(shade) & ~IM_COL32_A_MASK) | opacity << IM_COL32_A_SHIFT;
+}
 // Draws values as bars, with texts below the first and the last one; one bar may be marked. tip(i)
 // returns the explanation of a bar.
 void bars(State& state, const char* id, ImVec2 size, const std::vector<std::uint64_t>& values,

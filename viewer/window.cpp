@@ -129,9 +129,19 @@ bool Window::has_size(int width, int height) const {
 void Window::minimise() { glfwIconifyWindow(window_); }
 void Window::restore() { glfwRestoreWindow(window_); }
 
+// In steps of a quarter, because fonts are made for each scale.
+void Window::choose_scale(const std::array<int, 2>& size) {
+  const float fit = std::sqrt(std::min(size[0] / 1280.0f, size[1] / 800.0f) / screen_scale_);
+  const float wanted =
+      asked_scale_ > 0 ? asked_scale_ : screen_scale_ * std::max(1.0f, std::round(4 * fit) / 4);
+  const float scale = std::clamp(wanted, min_scale, max_scale);
+  theme_changed_ |= std::exchange(scale_, scale) != scale;
+}
+
 void Window::new_frame(std::optional<std::array<int, 2>> size) {
-  if (std::exchange(scale_changed_, false)) {
-    set_theme(scale_);
+  choose_scale(size.value_or(pixels()));
+  if (std::exchange(theme_changed_, false)) {
+    set_theme(scale_, is_light_);
     ImGui_ImplOpenGL3_DestroyFontsTexture();
     ImGui_ImplOpenGL3_CreateFontsTexture();
   }
@@ -191,8 +201,7 @@ void Window::on_drop(std::vector<std::string> paths) {
   drops_ = std::move(paths);
 }
 void Window::on_scale(float scale) {
-  scale_ = std::clamp(asked_scale_ > 0 ? asked_scale_ : scale, min_scale, max_scale);
-  scale_changed_ = true;
+  screen_scale_ = scale;
   activity_ = true;
 }
 void Window::on_scripted_move(float x, float y) {

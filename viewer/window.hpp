@@ -47,9 +47,11 @@ class Window {
   bool has_size(int width, int height) const;  // compares with the size of resize()
   void minimise();
   void restore();
-  // The scale of everything that is drawn, relative to 96 dots per inch.
+  // The scale of everything that is drawn, relative to 96 dots per inch. Unless one is given, it is
+  // the screen's, and larger in large windows.
   float scale() const { return scale_; }
-  void zoom(float factor) { on_scale(asked_scale_ = scale_ * factor); }
+  void zoom(float factor) { asked_scale_ = std::clamp(scale_ * factor, min_scale, max_scale); }
+  void use_light_colours(bool light) { theme_changed_ |= std::exchange(is_light_, light) != light; }
 
   // Begins a frame of Dear ImGui, of the framebuffer's size or the given one.
   void new_frame(std::optional<std::array<int, 2>> size);
@@ -76,8 +78,9 @@ class Window {
 
  private:
   GLFWwindow* window_ = nullptr;
-  float scale_ = 1, asked_scale_ = 0;
-  bool scale_changed_ = false, activity_ = true;
+  void choose_scale(const std::array<int, 2>& size);
+  float scale_ = 0, asked_scale_ = 0, screen_scale_ = 1;
+  bool theme_changed_ = false, is_light_ = false, activity_ = true;
   std::string title_;
   std::vector<KeyPress> keys_;
   std::set<int> down_;
