@@ -58,10 +58,12 @@ bool can_build(State& state, const registry::RegisteredAllocator& entry) {
 void show_scene(State& state, const std::shared_ptr<const BuiltScene>& scene) {
   const bool other = !state.scene || state.scene->source != scene->source;
   state.scene = scene;
+  const bool lesson = shows_lesson(state);
   state.tree.clear();
   state.node.clear();
   state.probe.clear();
   if (other) {
+    if (state.lesson.step) end_lesson(state);
     reset_view(state);
     state.built.reset();
   }
@@ -81,6 +83,7 @@ void show_scene(State& state, const std::shared_ptr<const BuiltScene>& scene) {
   for (const std::string& text : scene->mesh.notes) state.warn(text);
   state.compared.clear();
   state.heap.clear();
+  if (lesson) show_lesson(state, 0);  // begins again
 }
 
 void take_results(State& state, JobOutcome& outcome) {

@@ -74,6 +74,22 @@ render::Camera fly(const render::Camera& camera, Vec3 by) {
   return placed(camera, camera.eye + step, camera.target + step);
 }
 
+render::Camera outside(const render::Camera& camera, const Box& box) {
+  if (box.empty()) return camera;
+  const unsigned front = (camera.up + 2) % 3, side = (camera.up + 1) % 3;
+  const Vec3 extent = box.extent(), up = render::axis_vector(camera.up);
+  Vec3 away;
+  away[front] = extent[side];
+  away[side] = extent[front];
+  const float size = length(extent);
+  // Below the middle, because captions cover the lower part of the picture.
+  const Vec3 target = box.centre() - up * (0.14f * size);
+  render::Camera view =
+      placed(camera, target + (normalize(away) * 1.45f + up * 0.7f) * size, target);
+  view.fov = 40;
+  return view;
+}
+
 render::Camera aim(const render::Camera& camera, Vec3 target) {
   return target == camera.eye ? camera : placed(camera, camera.eye, target);
 }

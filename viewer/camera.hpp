@@ -18,6 +18,8 @@ render::Camera look(const render::Camera& camera, float right, float up);
 render::Camera pan(const render::Camera& camera, float right, float up);
 render::Camera dolly(const render::Camera& camera, float factor);
 render::Camera fly(const render::Camera& camera, Vec3 right_up_forward);
+// A view of a whole box from outside and above, with most of its broad side.
+render::Camera outside(const render::Camera& camera, const Box& box);
 // Turns the eye towards a point, the new target.
 render::Camera aim(const render::Camera& camera, Vec3 target);
 

@@ -60,21 +60,19 @@ void NodeView::take(const std::shared_ptr<const BuiltScene>& scene,
 
 void NodeView::update(const BuiltScene& scene, Drawn& drawn) {
   if (!shown) return;
-  if (std::exchange(drawn_version_, version_) == version_) return;
+  if (const std::pair now{version_, plane}; std::exchange(drawn_, now) == now) return;
   drawn.surfaces.upload(triangle_vertices(scene, *shown));
-  std::vector<gl::Vertex> plane;
+  std::vector<gl::Vertex> cut;
   if (!shown->leaf)
-    add_rectangle(plane, shown->place().box, shown->axis, shown->plane, colour::split_plane);
-  drawn.plane.upload(plane);
+    add_rectangle(cut, shown->place().box, shown->axis, shown->plane, colour::split_plane);
+  drawn.plane.upload(cut);
   std::vector<gl::Vertex> lines;
-  add_box(lines, shown->place().box, {255, 255, 255, 230});
-  if (!shown->leaf) {
+  add_box(lines, shown->place().box, {24, 150, 84, 255});
+  if (plane && !shown->leaf) {
     Box left = shown->place().box, right = left;
     left.hi[shown->axis] = right.lo[shown->axis] = shown->plane;
-    gl::Rgba8 a = colour::left_side, b = colour::right_side;
-    a.a = b.a = 150;
-    add_box(lines, left, a);
-    add_box(lines, right, b);
+    add_box(lines, left, colour::left_side);
+    add_box(lines, right, colour::right_side);
   }
   drawn.box.upload(lines);
 }

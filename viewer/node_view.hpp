@@ -104,7 +104,8 @@ struct NodeView {
   std::optional<Request> request_;  // begins when the request in next_ has ended
   std::future<NodeExplanation> next_;
   std::shared_ptr<const BuiltScene> next_scene_;
-  std::uint64_t version_ = 0, drawn_version_ = 0;
+  std::uint64_t version_ = 0;
+  std::pair<std::uint64_t, bool> drawn_;  // version and plane
 };
 
 }  // namespace heapwood::viewer

@@ -20,7 +20,7 @@ constexpr struct {
                              {"Left, right, or both", true, true, true, false},
                              {"The same again in each half", false, false, false, true},
                              {"When to stop", true, false, true, false},
-                             {"Every split asks for memory", false, false, false, true}};
+                             {"Every split asks for memory", false, false, false, false}};
 
 constexpr double seconds_per_level = 0.9;
 
@@ -100,22 +100,55 @@ std::string lesson_caption(const State& state, std::size_t step) {
     default:
       return fmt::format(
           "How many triangles each half will have is not known in advance, so every split requests "
-          "arrays for its two halves and frees its own.{} The tree keeps {} refs. How fast threads "
-          "get memory, and how much of the pool is lost to holes, depends on the allocator: see "
-          "Live (F5) and Heap (F8).",
+          "arrays for its two halves and frees its own.{}{} How fast threads get memory, and how "
+          "much is lost to holes, depends on the allocator: see Live (F5).",
           state.built && state.built->requests
               ? fmt::format(" This build made {} requests.",
                             bench::count_text(state.built->requests->allocations))
               : "",
-          bench::count_text(state.scene->tree.refs.size()));
+          state.tab == Tab::heap ? " The map shows the pool: requests fill it, frees leave holes."
+                                 : "");
   }
 }
 
+namespace {
+
+// Builds of a moving scene are not recorded.
+Tab tab_of(const State& state, std::size_t step) {
+  return step == memory && !why_only_live(state) ? Tab::heap : Tab::learn;
+}
+
+// Shows the whole model from outside. The user's view is kept until the lesson ends.
+void step_outside(State& state) {
+  if (state.lesson.before) return;
+  state.lesson.before.emplace(state.camera, state.lighting, state.show.fly);
+  state.camera = outside(state.camera, state.scene->tree.bounds);
+  state.show.fly = false;
+  light_view(state);
+}
+
+// Plays the recorded build of this scene, which is recorded unless that was done.
+void play_build(State& state) {
+  HeapView& heap = state.heap;
+  if (heap.recordings.empty() || shows_trace(state) ||
+      heap.recordings.front()->allocator != state.choice.allocator->traits->id)
+    return start_recording(state);
+  heap.place = 0;
+  heap.playing = true;
+}
+
+}  // namespace
+
+bool shows_lesson(const State& state) {
+  return state.lesson.step && state.scene && state.tab == tab_of(state, *state.lesson.step);
+}
+
 void show_lesson(State& state, std::size_t step) {
-  show_tab(state, Tab::learn);
+  show_tab(state, tab_of(state, step));
   state.lesson.step = step;
   state.lesson.since = state.now;
   if (!state.scene) return;
+  step_outside(state);
   const auto& drawn = shown_in[step];
   draw_only(state, drawn.node, drawn.plane, drawn.triangles, drawn.boxes);
   const bench::BuildSettings& settings = state.choice.settings;
@@ -123,7 +156,7 @@ void show_lesson(State& state, std::size_t step) {
   if (step == levels) {
     state.tree.depth = 1;
   } else if (step == memory) {
-    state.tree.depth = static_cast<int>(deepest(state));
+    if (state.tab == Tab::heap) play_build(state);
   } else if (step == leaf) {
     state.node.choose(state.scene, leaf_in_view(state), settings);
   } else if (!at_root) {
@@ -132,7 +165,9 @@ void show_lesson(State& state, std::size_t step) {
 }
 
 void end_lesson(State& state) {
-  state.lesson.step.reset();
+  if (state.lesson.before)
+    std::tie(state.camera, state.lighting, state.show.fly) = *state.lesson.before;
+  state.lesson = {};
   draw_only(state, false, true, true, false);
 }
 
@@ -332,7 +367,7 @@ void draw_node_section(State& state) {
 }
 
 float draw_lesson(State& state, const Area& area) {
-  if (!state.lesson.step || !state.scene) return 0;
+  if (!shows_lesson(state)) return 0;
   const std::size_t step = *state.lesson.step;
   const float em = ImGui::GetFontSize(), width = std::min(area.width - 2 * em, em * 50);
   if (width < em * 10) return 0;

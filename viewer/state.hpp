@@ -81,12 +81,14 @@ struct Places {
   void note(const std::string& name);  // for the widget drawn last
 };
 
-// The lesson of the Learn tab: six captioned steps through the build of the scene's tree. Each step
-// sets what is drawn over the picture; the caption has the numbers of this tree.
+// The lesson: six captioned steps through the build of the scene's tree, the last one in the Heap
+// tab. Each step sets what is drawn over the picture; the caption has the numbers of this tree.
 struct Lesson {
   static constexpr std::size_t steps = 6;
   std::optional<std::size_t> step;  // nullopt: no lesson is shown
   double since = 0;                 // time at which the step began
+  // The user's view, which returns when the lesson ends.
+  std::optional<std::tuple<render::Camera, render::Lighting, bool>> before;
 };
 
 struct FrameTimes {
@@ -195,7 +197,9 @@ void reset_view(State& state);
 void light_view(State& state);
 const char* lesson_title(std::size_t step);
 std::string lesson_caption(const State& state, std::size_t step);
-// Shows a step of the lesson, and what belongs to it, in the Learn tab.
+// Whether the lesson's step is that of the tab shown.
+bool shows_lesson(const State& state);
+// Shows a step of the lesson, and what belongs to it, in its tab.
 void show_lesson(State& state, std::size_t step);
 void end_lesson(State& state);
 // Shows the next or previous step. Begins the lesson if necessary, and ends it after the last step.

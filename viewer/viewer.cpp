@@ -278,7 +278,7 @@ void Viewer::draw(const Layout& layout) {
   if (state_.tab == Tab::heap) draw_heap(state_, layout.below);
   if (live) draw_live_overlay(state_, layout.picture);
   Area free = layout.picture;
-  if (state_.tab == Tab::learn) free.height -= draw_lesson(state_, layout.picture);
+  free.height -= draw_lesson(state_, layout.picture);
   draw_overlay(state_, free);
   draw_help(state_);
   state_.close_popups = false;
@@ -314,7 +314,7 @@ void Viewer::draw_lines(const gl::Rectangle& area, const render::Camera& camera)
     state_.node.update(*state_.scene, node_);
     gl::clear_depth();
     if (state_.node.triangles) node_.surfaces.draw_surfaces(matrix, area, 0.9f, true);
-    node_.box.draw_lines(matrix, area, line_width);
+    node_.box.draw_lines(matrix, area, 2 * line_width);
     if (state_.node.plane) node_.plane.draw_surfaces(matrix, area, 1, false);
   }
   if (state_.tree.visible) {
