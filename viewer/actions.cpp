@@ -294,13 +294,13 @@ void light_view(State& state) {
   }
 }
 
-std::string free_name(const std::string& scene) {
+std::string free_name(const std::string& scene, const std::string& ending) {
   std::string stem = scene;
   for (char& c : stem) {
     if (c == ':' || c == '/' || c == '\\') c = '-';
   }
   for (unsigned i = 1;; ++i) {
-    std::string name = fmt::format("{}-{:03}.png", stem, i);
+    std::string name = fmt::format("{}-{:03}{}", stem, i, ending);
     std::error_code ignored;
     if (!std::filesystem::exists(name, ignored)) return name;
   }

@@ -132,12 +132,8 @@ Canvas::Canvas(unsigned width, unsigned height)
 void Canvas::bind() const { glBindFramebuffer(GL_FRAMEBUFFER, framebuffer_.get()); }
 std::vector<Rgba8> Canvas::read() const {
   const std::size_t width = width_;
-  std::vector<Rgba8> pixels(width * height_);
   bind();
-  glPixelStorei(GL_PACK_ALIGNMENT, 4);
-  glReadPixels(0, 0, static_cast<int>(width_), static_cast<int>(height_), GL_RGBA, GL_UNSIGNED_BYTE,
-               pixels.data());
-  // OpenGL's rows start at the bottom.
+  std::vector<Rgba8> pixels = read_pixels(width_, height_);
   const auto row = [&](std::size_t y) {
     return pixels.begin() + static_cast<std::ptrdiff_t>(y * width);
   };
@@ -157,6 +153,13 @@ void Canvas::show(int window_width, int window_height) const {
   bind_window();
 }
 
+std::vector<Rgba8> read_pixels(unsigned width, unsigned height) {
+  std::vector<Rgba8> pixels(std::size_t{width} * height);
+  glPixelStorei(GL_PACK_ALIGNMENT, 4);
+  glReadPixels(0, 0, static_cast<int>(width), static_cast<int>(height), GL_RGBA, GL_UNSIGNED_BYTE,
+               pixels.data());
+  return pixels;
+}
 void bind_window() { glBindFramebuffer(GL_FRAMEBUFFER, 0); }
 void viewport(const Rectangle& area) { glViewport(area.x, area.y, area.width, area.height); }
 void clear(float r, float g, float b) {

@@ -72,6 +72,8 @@ class Canvas {
   Name colour_, depth_, framebuffer_;
 };
 void bind_window();
+// The pixels of what is drawn into; rows start at the bottom.
+std::vector<Rgba8> read_pixels(unsigned width, unsigned height);
 void viewport(const Rectangle& area);
 void clear(float r, float g, float b);
 void clear(const Rectangle& area, float r, float g, float b);

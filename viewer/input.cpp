@@ -66,6 +66,7 @@ constexpr struct {
                 {GLFW_KEY_F8, [](State& s) { show_tab(s, Tab::heap); }},
                 {GLFW_KEY_F9, [](State& s) { s.show.light = !s.show.light; }},
                 {GLFW_KEY_F12, [](State& s) { take_screenshot(s, ""); }},
+                {GLFW_KEY_R, [](State& s) { s.records_video = !s.records_video; }},
                 {GLFW_KEY_ESCAPE, escape},
                 {GLFW_KEY_B, start_build},
                 {GLFW_KEY_C, start_compare},

@@ -213,7 +213,7 @@ void draw_help(State& state) {
                {"N, click", "explain a node; go one level down (Shift: to the leaf)"},
                {"Page Down   Page Up", "lesson: next and previous step"},
                {"F1   F2   F3   F4", "these keys; panel; heap map; numbers"},
-               {"F12", "screenshot"}};
+               {"F9   F12   R", "light or dark colours; screenshot; ten seconds as MP4"}};
   ImGui::SetNextWindowFocus();
   const ImVec2 window = ImGui::GetIO().DisplaySize;
   if (ui::begin_card("keys", {window.x / 2, window.y / 2}, {0.5f, 0.5f}, true, 0.98f)) {

@@ -136,8 +136,10 @@ bool Script::parse_wait(const std::vector<std::string>& w, const std::string& te
   } else if (what == "done") {
     add(text, [](const Context& c) { return c.waited > 0.1 && c.state.picture.status().done; });
   } else if (what == "idle") {
-    add(text,
-        [](const Context& c) { return c.waited > 0.1 && c.state.jobs.is_idle() && !c.state.shot; });
+    add(text, [](const Context& c) {
+      const State& s = c.state;
+      return c.waited > 0.1 && s.jobs.is_idle() && !s.shot && !s.records_video;
+    });
   } else {
     const double seconds = std::stod(what);
     if (!std::isfinite(seconds)) return false;

@@ -122,6 +122,7 @@ struct State {
   Lesson lesson;
   RayProbe probe;
   std::optional<Shot> shot;
+  bool records_video = false;  // R has been pressed, and neither pressed again nor the video ended
 
   render::Camera camera;
   render::Lighting lighting;
@@ -192,7 +193,7 @@ void record_again(State& state);
 // If the path is empty, uses an unused name in the current folder.
 void take_screenshot(State& state, const std::string& path);
 // Returns "atrium-001.png", with the first number for which the current folder has no file.
-std::string free_name(const std::string& scene);
+std::string free_name(const std::string& scene, const std::string& ending = ".png");
 void reset_view(State& state);
 void light_view(State& state);
 const char* lesson_title(std::size_t step);

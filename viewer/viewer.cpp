@@ -91,7 +91,7 @@ bool Viewer::may_close() {
 }
 
 bool Viewer::busy() const {
-  return (script_ && !script_->rests()) || state_.captures_window() ||
+  return (script_ && !script_->rests()) || state_.captures_window() || video_ ||
          state_.jobs.progress().running || (state_.tab == Tab::heap && state_.heap.playing) ||
          state_.now - last_activity_ < 0.6;
 }
@@ -118,6 +118,7 @@ void Viewer::step() {
   // has 20, too.
   const bool waiting = !state_.scene && state_.now - last_activity_ > 0.6;
   const double interval = waiting                        ? 1.0 / 20
+                          : video_                       ? 1.0 / Video::rate
                           : busy()                       ? 1.0 / 60
                           : is_live()                    ? 1.0 / (on_cpu() ? 20 : 60)
                           : state_.picture.status().done ? 1.0 / 4
@@ -149,8 +150,8 @@ void Viewer::step() {
   state_.node.take(state_.scene, state_.choice.settings);
   advance_lesson(state_);
   if (script_) script_->step(state_, window_);
-  if (window_.minimised()) return;  // a minimised window has no framebuffer
   window_.use_light_colours(state_.show.light);
+  if (window_.minimised()) return;  // a minimised window has no framebuffer
   if (state_.captures_window()) return capture();
 
   window_.new_frame(std::nullopt);
@@ -169,6 +170,7 @@ void Viewer::step() {
   const PictureStatus picture = state_.picture.status();
   gl::bind_window();
   draw(areas);
+  record_video();
   window_.swap();
   finish_shot(picture);
   state_.frames.add(1e3 * cpu_seconds(CLOCK_THREAD_CPUTIME_ID), state_.now);
@@ -180,7 +182,8 @@ void Viewer::take_results() {
   const std::string shown = of_heap        ? recorded_name(state_)
                             : state_.scene ? state_.scene->name
                                            : "";
-  window_.title(shown.empty() ? "Heapwood" : shown + " - Heapwood");
+  // The video itself does not show that it is being recorded.
+  window_.title((video_ ? "Recording - " : "") + (shown.empty() ? "" : shown + " - ") + "Heapwood");
   // Of several dropped files only the first is opened.
   if (const auto drops = window_.take_drops(); !drops.empty()) open_scene(state_, drops.front());
 }
@@ -325,6 +328,29 @@ void Viewer::draw_lines(const gl::Rectangle& area, const render::Camera& camera)
     ray_.upload(state_.probe.lines(*state_.scene));
     ray_.draw_lines(matrix, area, std::max(2, static_cast<int>(2 * window_.scale())));
   }
+}
+
+// Adds the frame that has been drawn to the video, if one is recorded.
+void Viewer::record_video() {
+  const std::array<int, 2> size = window_.pixels();
+  const auto width = static_cast<unsigned>(size[0]), height = static_cast<unsigned>(size[1]);
+  try {
+    if (state_.records_video && !video_) {
+      const std::string name = state_.scene ? state_.scene->name : "heapwood";
+      video_.emplace(free_name(name, ".mp4"), width, height);
+      video_size_ = size;
+    }
+    if (!video_) return;
+    // All frames have one size: a video ends when the window's changes.
+    if (!state_.records_video || size != video_size_) video_->end();
+    if (video_->wants_frame(state_.now)) video_->add(gl::read_pixels(width, height), state_.now);
+    if (!video_->has_ended()) return;
+    state_.note(video_->result());
+  } catch (const Error& error) {
+    state_.warn(error.what());
+  }
+  state_.records_video = false;
+  video_.reset();
 }
 
 // Draws the window's content at another size. Returns whether the file has been written, for which

@@ -4,7 +4,7 @@
 
 #include "viewer/panels.hpp"
 #include "viewer/script.hpp"
-#include "viewer/state.hpp"
+#include "viewer/video.hpp"
 #include "viewer/window.hpp"
 
 namespace heapwood::viewer {
@@ -40,6 +40,7 @@ class Viewer {
   render::Camera camera_in(const Area& area) const;
   void draw(const Layout& layout);
   void draw_lines(const gl::Rectangle& area, const render::Camera& camera);
+  void record_video();
   void capture();
   bool draw_capture(const Shot& shot);
   void finish_shot(const PictureStatus& picture);
@@ -62,6 +63,8 @@ class Viewer {
   NodeView::Drawn node_;
   std::optional<gl::Canvas> canvas_;  // exists while a picture of the whole window is drawn
   int canvas_frames_ = 0;
+  std::optional<Video> video_;  // exists while it is recorded and until ffmpeg has written it
+  std::array<int, 2> video_size_{};
   double last_activity_ = 0, last_frame_ = 0, drawn_at_ = 0;
   bool shot_taken_ = false;
   Vec3 pivot_;  // centre of the rotation by dragging
