@@ -29,6 +29,13 @@ inline long count_near(const render::Image& image, render::Rgb8 colour, int limi
   });
 }
 
+// A program in place of ffmpeg that writes the frames as it gets them; like ffmpeg with -n it does
+// not replace a file.
+inline void write_stub_of_ffmpeg(const std::string& path) {
+  write_file(path, "#!/bin/sh\nset -C\nfor last; do :; done\n/bin/cat > \"${last#file:}\"\n");
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+}
+
 class Program : public testing::Test {
  protected:
   void SetUp() override {

@@ -8,7 +8,7 @@
 #include "kdtree/check/quality.hpp"
 #include "kdtree/traverse/traverse.hpp"
 #include "kdtree/traverse/triangle_records.hpp"
-#include "tests/app/executable.hpp"
+#include "tests/viewer/program.hpp"
 #include "tests/viewer/recorded.hpp"
 #include "viewer/camera.hpp"
 #include "viewer/comparison.hpp"
@@ -18,6 +18,7 @@
 #include "viewer/state.hpp"
 #include "viewer/theme.hpp"
 #include "viewer/tree_view.hpp"
+#include "viewer/video.hpp"
 
 namespace heapwood::viewer {
 
@@ -73,7 +74,58 @@ TEST(Screenshots, NoPictureIsOverwritten) {
   EXPECT_EQ(free_name("atrium:1k"), "atrium-1k-001.png");
   for (unsigned i = 0; i < 999; ++i) tests::write_file(free_name("atrium:1k"), "");
   EXPECT_EQ(free_name("atrium:1k"), "atrium-1k-1000.png");
+  EXPECT_EQ(free_name("atrium:1k", ".mp4"), "atrium-1k-001.mp4");
   std::filesystem::current_path(before);
+}
+
+// Contrast as WCAG 2 defines it.
+double contrast(const ImVec4& a, const ImVec4& b) {
+  const auto luminance = [](const ImVec4& c) {
+    const auto linear = [](double v) {
+      return v <= 0.04045 ? v / 12.92 : std::pow((v + 0.055) / 1.055, 2.4);
+    };
+    return 0.2126 * linear(c.x) + 0.7152 * linear(c.y) + 0.0722 * linear(c.z) + 0.05;
+  };
+  const auto [low, high] = std::minmax(luminance(a), luminance(b));
+  return high / low;
+}
+
+TEST(Theme, TextsAndCurvesAreReadable) {
+  for (const bool light : {false, true}) {
+    set_colours(light);
+    for (const ImVec4& text : {colour::text, colour::dim, colour::accent, colour::warning,
+                               colour::error, colour::second})
+      EXPECT_GT(contrast(text, colour::panel), 4.5) << light;
+    EXPECT_GT(contrast(colour::marked, colour::panel), 3);
+    for (const gl::Rgba8 used : {colour::used, colour::used_by_b, colour::abandoned}) {
+      for (const gl::Rgba8 ground : {colour::freed, colour::untouched}) {
+        EXPECT_GT(contrast(ImColor(packed(used)), ImColor(packed(ground))), 1.5) << light;
+      }
+    }
+  }
+}
+
+// Each frame that was not drawn is the one before, so that every second has 30.
+TEST(VideoFile, ALateFrameRepeatsTheOneBefore) {
+  const tests::Folder folder;
+  const std::string path = folder / "it's.mp4", before = std::getenv("PATH");
+  tests::write_stub_of_ffmpeg(folder / "ffmpeg");
+  setenv("PATH", folder.path().c_str(), 1);
+  Video video(path, 1, 1);
+  setenv("PATH", before.c_str(), 1);
+  for (unsigned i = 0; i < 300; ++i) {
+    const double now = 5 + i / 30.0 + (i % 3) * 0.004;
+    const auto shade = static_cast<std::uint8_t>(i);
+    while (i % 10 != 4 && video.wants_frame(now)) video.add({{shade, 0, 0, 255}}, now);
+  }
+  EXPECT_FALSE(video.wants_frame(100));
+  while (!video.has_ended()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_PRED2(tests::has, video.result(), "10.0 s; 30 of its 300 frames repeat");
+  const std::string frames = tests::read_file(path);
+  ASSERT_EQ(frames.size(), 300u * 4);
+  for (unsigned i = 0; i < 300; ++i)
+    EXPECT_EQ(static_cast<std::uint8_t>(frames[4 * i]),
+              static_cast<std::uint8_t>(i - (i % 10 == 4)));
 }
 
 // The latest request follows the explanation that is being made.

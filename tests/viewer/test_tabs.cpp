@@ -249,9 +249,10 @@ TEST_F(Compare, BarsAppearWhileItRuns) {
 class Learn : public Program {};
 
 TEST_F(Learn, SixStepsThroughTheBuild) {
-  std::string steps = "wait built";
+  std::string steps = "wait built; wait 0.2; report @start";
   for (int i = 1; i <= 6; ++i) {
-    steps += "; key PageDown; wait 0.4; report @step" + std::to_string(i);
+    steps += std::string("; key PageDown; ") + (i == 6 ? "wait recorded; " : "") +
+             "wait 0.4; report @step" + std::to_string(i);
     if (i == 3) steps += "; window @window.png 1280x800 1";
   }
   steps +=
@@ -264,12 +265,22 @@ TEST_F(Learn, SixStepsThroughTheBuild) {
     EXPECT_EQ(report["texts"]["lesson"].get<std::string>().substr(0, 2), std::to_string(i) + ".");
     captions.push_back(report["texts"]["caption"]);
     EXPECT_GT(captions.back().size(), 80u) << captions.back();
+    EXPECT_EQ(report["tab"], i == 6 ? "heap" : "learn");
+    // The camera is farther from its target than the atrium is long.
+    const Json camera = Json::parse("[" + report["camera"].get<std::string>() + "]");
+    EXPECT_GT(std::hypot(camera[0].get<double>() - camera[3].get<double>(),
+                         camera[2].get<double>() - camera[5].get<double>()),
+              25);
   }
+  EXPECT_EQ(json("step6")["heap"].size(), 1u);
+  EXPECT_EQ(json("step6")["heap_playing"], true);
+  for (const char* key : {"camera", "fly"}) EXPECT_EQ(json("end")[key], json("start")[key]) << key;
   EXPECT_EQ(json("step2")["node"]["depth"], 0);
   EXPECT_PRED2(has, captions[2], "go left");
   EXPECT_EQ(json("step4")["tree"]["visible"], true);
   EXPECT_EQ(json("step5")["node"]["leaf"], true);
   EXPECT_EQ(json("back")["lesson"], 5);
+  EXPECT_EQ(json("back")["tab"], "learn");
   EXPECT_TRUE(json("end")["lesson"].is_null());
   // Triangles of both sides are drawn in their colours.
   const render::Image window = picture("window.png");

@@ -291,7 +291,7 @@ TEST_F(Window, FragmentationIsShownOverTheBuild) {
   EXPECT_LE(heap["largest_below_bytes"], heap["mark_bytes"]);
   // The curves are drawn in their colours.
   const render::Image window = picture("window.png");
-  EXPECT_GT(count_near(window, {107, 173, 242}, 12), 50);  // colour of the largest hole
+  EXPECT_GT(count_near(window, {250, 217, 102}, 12), 50);  // colour of the largest hole
   EXPECT_EQ(json("end")["heap_playing"], false);
   EXPECT_EQ(json("end")["texts"]["time"].get<std::string>().find("worst moment: event "), 0u);
   EXPECT_EQ(again["texts"]["time"].get<std::string>().find("event "), 0u);
@@ -312,6 +312,44 @@ TEST_F(Window, EscapeCancelsAScreenshot) {
                  1, {"the picture was cancelled"});
     EXPECT_FALSE(std::filesystem::exists(picture));
   }
+}
+
+// R records until it is pressed again; files that exist are kept. Without ffmpeg it says what to
+// install.
+TEST_F(Window, RRecordsAVideo) {
+  write_script("wait built; key R; wait 0.5; key R; wait idle; report @report; quit");
+  write_file(path("atrium-1k-001.mp4"), "earlier");
+  const auto run_in_folder = [&] {
+    const Outcome outcome =
+        on_display({"bash", "-c",
+                    with_paths("cd @; PATH=@ exec ") + view_ +
+                        " --tab learn --device cpu atrium:1k --size 640x400 --script script"});
+    EXPECT_EQ(outcome.exit, 0) << outcome.err;
+    return json("report")["messages"];
+  };
+  EXPECT_PRED2(has, run_in_folder(), "apt-get install ffmpeg");
+  EXPECT_FALSE(std::filesystem::exists(path("atrium-1k-002.mp4")));
+  write_stub_of_ffmpeg(path("ffmpeg"));
+  EXPECT_PRED2(has, run_in_folder(), "Saved atrium-1k-002.mp4");
+  EXPECT_EQ(read_file(path("atrium-1k-001.mp4")), "earlier");
+  const std::size_t bytes = std::filesystem::file_size(path("atrium-1k-002.mp4"));
+  EXPECT_GE(bytes, 10u * 640 * 400 * 4);  // at least a third of a second
+  EXPECT_EQ(bytes % (640 * 400 * 4), 0u);
+}
+
+// Light colours are those of the command line until F9 changes them. In a large window texts and
+// maps are larger.
+TEST_F(Window, LightColoursAndLargeWindows) {
+  const auto r = reports("atrium:1k --light --mode normals --spp 1 --size 1280x800",
+                         "wait built; window @light.png 1280x800 1; key F9; window @dark.png "
+                         "1280x800 1; key H; wait recorded; REPORT; resize 1920 1080; REPORT");
+  EXPECT_GT(picture("light.png").at(1270, 790).g, 230);
+  EXPECT_LT(picture("dark.png").at(1270, 790).g, 40);
+  const Json before = r[0]["heap"][0]["area"], after = r[1]["heap"][0]["area"];
+  EXPECT_GT(after[2], before[2].get<float>() * 1.3);
+  EXPECT_GE(after[3], before[3]);
+  EXPECT_EQ(r[0]["scale"], 1);
+  EXPECT_EQ(r[1]["scale"], 1.25);
 }
 
 // A window is never so small that its parts do not fit.
