@@ -117,9 +117,22 @@ function(heapwood_recorded source)
   configure_file(${heapwood_SOURCE_DIR}/registry/recorded.in ${source} @ONLY)
 endfunction()
 
-# heapwood_instances(FILE PREFIX): creates the object library of FILE's lines. Sets PREFIX_library
-# to its name, PREFIX_declarations and PREFIX_entries to the lines of a registry's table.
-function(heapwood_instances file prefix)
+# heapwood_instance_objects(NAME SOURCES...): creates an object library, if it does not exist.
+function(heapwood_instance_objects name)
+  if(NOT TARGET ${name})
+    add_library(${name} OBJECT EXCLUDE_FROM_ALL ${ARGN})
+    # Unity sources, because most of the compile time is in headers that the allocators share.
+    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 5)
+    target_link_libraries(${name} PUBLIC heapwood_kdtree heapwood_workloads)
+    # Without fused multiply-add: split decisions, and so the tree, must not depend on the device.
+    target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-fmad=false>)
+  endif()
+endfunction()
+
+# heapwood_instances(FILE KERNELS PREFIX): creates the object libraries of FILE's lines for CPU
+# threads and, from registry/KERNELS.in, for GPUs. Sets PREFIX_objects to their objects,
+# PREFIX_declarations and PREFIX_entries to the lines of a registry's table.
+function(heapwood_instances file kernels prefix)
   get_filename_component(folder ${file} DIRECTORY)
   file(RELATIVE_PATH module ${heapwood_SOURCE_DIR} ${folder})
   string(MAKE_C_IDENTIFIER "heapwood_instances_${module}" library)
@@ -148,8 +161,8 @@ function(heapwood_instances file prefix)
     string(APPEND declarations "extern const CompiledAllocator compiled_${type}_Cpu;\n")
     set(cuda_compiled nullptr)
     if(HEAPWOOD_CUDA AND NOT "cpu" IN_LIST words_${type})
-      configure_file(${heapwood_SOURCE_DIR}/registry/instance.in ${generated}/${type}_instance.hpp
-                     @ONLY)
+      configure_file(${heapwood_SOURCE_DIR}/registry/${kernels}.in
+                     ${generated}/${type}_${kernels}.hpp @ONLY)
       list(APPEND on_gpus ${type})
       string(APPEND declarations "extern const CompiledAllocator compiled_${type}_Cuda;\n")
       set(cuda_compiled "&compiled_${type}_Cuda")
@@ -157,36 +170,34 @@ function(heapwood_instances file prefix)
     string(APPEND entries "    RegisteredAllocator{compiled_${type}_Cpu.traits, "
                           "&compiled_${type}_Cpu, ${cuda_compiled}},\n")
   endforeach()
-  heapwood_batches(${generated}/ instance instances ${on_gpus})
-  list(APPEND sources ${instances})
+  heapwood_instance_objects(${library} ${sources})
+  set(objects $<TARGET_OBJECTS:${library}>)
   if(on_gpus)
-    set(recorded ${generated}/recorded.cu)
-    heapwood_recorded(${recorded} ${on_gpus})
-    list(APPEND sources ${recorded})
-    set_source_files_properties(${recorded} PROPERTIES COMPILE_OPTIONS "${HEAPWOOD_UNTIMED}")
+    heapwood_batches(${generated}/${kernels}_ ${kernels} sources ${on_gpus})
+    if(kernels STREQUAL "instance")
+      set(recorded ${generated}/recorded.cu)
+      heapwood_recorded(${recorded} ${on_gpus})
+      list(APPEND sources ${recorded})
+      set_source_files_properties(${recorded} PROPERTIES COMPILE_OPTIONS "${HEAPWOOD_UNTIMED}")
+    endif()
+    heapwood_instance_objects(${library}_${kernels} ${sources})
+    list(APPEND objects $<TARGET_OBJECTS:${library}_${kernels}>)
   endif()
-  if(NOT TARGET ${library})
-    add_library(${library} OBJECT ${sources})
-    # Unity sources, because most of the compile time is in headers that the allocators share.
-    set_target_properties(${library} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 5)
-    target_link_libraries(${library} PUBLIC heapwood_kdtree heapwood_workloads)
-    # Without fused multiply-add: split decisions, and so the tree, must not depend on the device.
-    target_compile_options(${library} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-fmad=false>)
-  endif()
-  set(${prefix}_library ${library} PARENT_SCOPE)
+  set(${prefix}_objects "${objects}" PARENT_SCOPE)
   set(${prefix}_declarations "${declarations}" PARENT_SCOPE)
   set(${prefix}_entries "${entries}" PARENT_SCOPE)
 endfunction()
 
-# heapwood_registry(NAME FILE...): creates a library that defines heapwood::registry::allocators()
-# for the allocators of FILEs, in order.
-function(heapwood_registry name)
+# heapwood_registry(NAME KERNELS FILE...): creates a library that defines
+# heapwood::registry::allocators() for the allocators of FILEs, in order. KERNELS: `instance`, or
+# `replay_instance`, which on GPUs has only the kernels of `replay`.
+function(heapwood_registry name kernels)
   set(objects "")
   set(declarations "")
   set(entries "")
   foreach(file IN LISTS ARGN)
-    heapwood_instances(${file} instances)
-    list(APPEND objects $<TARGET_OBJECTS:${instances_library}>)
+    heapwood_instances(${file} ${kernels} instances)
+    list(APPEND objects ${instances_objects})
     string(APPEND declarations "${instances_declarations}")
     string(APPEND entries "${instances_entries}")
   endforeach()
@@ -197,7 +208,7 @@ function(heapwood_registry name)
     add_library(heapwood_erased OBJECT ${heapwood_SOURCE_DIR}/registry/erased.cpp)
     target_link_libraries(heapwood_erased PUBLIC heapwood_kdtree heapwood_workloads)
   endif()
-  add_library(${name} STATIC ${heapwood_SOURCE_DIR}/registry/registry.cpp
+  add_library(${name} STATIC EXCLUDE_FROM_ALL ${heapwood_SOURCE_DIR}/registry/registry.cpp
               $<TARGET_OBJECTS:heapwood_erased> ${objects})
   target_include_directories(${name} PRIVATE ${generated})
   target_link_libraries(${name} PUBLIC heapwood_kdtree heapwood_workloads)

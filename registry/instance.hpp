@@ -5,10 +5,9 @@
 
 #include "kdtree/build/driver.hpp"
 #include "kdtree/build/profile_run.hpp"
-#include "registry/registry.hpp"
+#include "registry/replay_instance.hpp"
 #include "workloads/graph/adjacency_run.hpp"
 #include "workloads/particles/particles_run.hpp"
-#include "workloads/program_trace/replay_run.hpp"
 #include "workloads/stress_run.hpp"
 #include "workloads/strings/strings_run.hpp"
 
@@ -44,34 +43,23 @@ template <class Allocator, bool with_probe>
 constexpr CompiledAllocator make_compiled(
     decltype(CompiledAllocator::build_recorded) build_recorded) {
   using simt::Cuda;
-  CompiledAllocator compiled{
-      .traits = &Allocator::traits,
-      .settings = settings_of<Allocator>(),
-      .device = simt::DeviceKind::cuda,
-      .build =
-          [](kdtree::Workspace& workspace, const kdtree::BuildOptions& options) {
-            return kdtree::build<Allocator>(Cuda(workspace.device()), workspace, options);
-          },
-      .build_recorded = build_recorded,
-      .kernel_use = kernel_use<Allocator>,
-      .call_use = call_use<Allocator>,
-      .stress =
-          [](const workloads::StressJob& job) {
-            return workloads::stress<Allocator>(Cuda(job.device), job);
-          },
-      .adjacency_heap = workloads::graph::adjacency_heap<Allocator, Cuda>,
-      .replay =
-          [](const workloads::ReplayJob& job) {
-            return workloads::replay_program<Allocator>(Cuda(job.device), job);
-          },
-      .strings =
-          [](const workloads::strings::StringsJob& job) {
-            return workloads::strings::run_strings<Allocator>(Cuda(job.device), job);
-          },
-      .particles =
-          [](const workloads::particles::ParticlesJob& job) {
-            return workloads::particles::run_particles<Allocator>(Cuda(job.device), job);
-          }};
+  CompiledAllocator compiled = make_replayed<Allocator>();
+  compiled.build = [](kdtree::Workspace& workspace, const kdtree::BuildOptions& options) {
+    return kdtree::build<Allocator>(Cuda(workspace.device()), workspace, options);
+  };
+  compiled.build_recorded = build_recorded;
+  compiled.kernel_use = kernel_use<Allocator>;
+  compiled.call_use = call_use<Allocator>;
+  compiled.stress = [](const workloads::StressJob& job) {
+    return workloads::stress<Allocator>(Cuda(job.device), job);
+  };
+  compiled.adjacency_heap = workloads::graph::adjacency_heap<Allocator, Cuda>;
+  compiled.strings = [](const workloads::strings::StringsJob& job) {
+    return workloads::strings::run_strings<Allocator>(Cuda(job.device), job);
+  };
+  compiled.particles = [](const workloads::particles::ParticlesJob& job) {
+    return workloads::particles::run_particles<Allocator>(Cuda(job.device), job);
+  };
   if constexpr (with_probe) {
     compiled.build_profiled = [](kdtree::Workspace& workspace,
                                  const kdtree::BuildOptions& options) {

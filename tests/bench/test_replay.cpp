@@ -41,6 +41,24 @@ TEST_F(ReplayCommand, RefusesUnreadableTraces) {
   expect_error("replay " + bad, 3, {"bad.trace", "no requests"});
 }
 
+// heapwood-replay, which a build with CUDA makes only on request.
+TEST_F(ReplayCommand, IsAlsoAProgram) {
+  if (!std::filesystem::exists(HEAPWOOD_REPLAY)) GTEST_SKIP() << "heapwood-replay is not built";
+  const std::string measured = trace_ + " --device cpu --runs 1 --allocators halloc,heapwood";
+  for (const auto& arguments : std::initializer_list<std::string>{
+           "", "--help", "list", "none.trace", "--nonsense", trace_ + " --dry-run", measured}) {
+    Outcome command = run("replay " + arguments),
+            program = Running(HEAPWOOD_REPLAY, arguments_of(arguments)).wait();
+    EXPECT_EQ(program.exit, command.exit) << arguments;
+    EXPECT_EQ(program.err, command.err);
+    if (arguments == measured) {  // the times differ, the line above the table does not
+      expect_words(program.out, {"Halloc", "Heapwood", "For speed"});
+      for (Outcome* const one : {&command, &program}) one->out.resize(one->out.find('\n'));
+    }
+    EXPECT_EQ(program.out, command.out);
+  }
+}
+
 TEST_F(ReplayCommand, PrintsTables) {
   const std::string outcome = output(replay("--pool auto,2x"));
   expect_words(outcome, {"program.trace", "AtomicMalloc *", "Heapwood", "held [MiB]", "pool ",
