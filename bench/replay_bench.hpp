@@ -76,7 +76,8 @@ struct ReplayChoice {
 // Considers the allocators that free single blocks and served every request. Time is compared in
 // the largest pool. The allocator with the least memory is the one that serves the program in a
 // smaller pool than all others or, if there is none, the one that holds the fewest bytes at the
-// peak. An allocator is named only if the quartiles of its samples do not overlap the others'.
+// peak, tables included. An allocator is named only if its samples are clearly below the others';
+// otherwise the text lists the tied ones.
 ReplayChoice choose_allocators(const std::vector<ReplayRow>& rows);
 
 inline constexpr const char* replay_schema = "heapwood.replay/1";

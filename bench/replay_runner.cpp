@@ -193,35 +193,49 @@ std::vector<ReplayRow> run_replay(const ReplayBench& bench, const OnStep& on_ste
 namespace {
 
 using Rows = std::vector<const ReplayRow*>;
-using RowSamples = std::vector<double> ReplayRow::*;
+using SamplesOf = std::vector<double> (*)(const ReplayRow&);
+
+std::vector<double> times_of(const ReplayRow& row) { return row.runs_ms; }
+// Held bytes and the allocator's tables, per byte in use at the peak.
+std::vector<double> memory_of(const ReplayRow& row) {
+  std::vector<double> samples;
+  if (row.peak() == nullptr || row.peak()->pool.live_bytes == 0) return samples;
+  const auto live = static_cast<double>(row.peak()->pool.live_bytes),
+             tables = static_cast<double>(row.peak()->pool.fragmentation.metadata_bytes);
+  for (const double held : row.peak_held_bytes) samples.push_back((held + tables) / live);
+  return samples;
+}
 
 bool is_candidate(const ReplayRow& row) {
   return row.status == Status::ok && !row.lower_bound && row.frees == alloc::Frees::individually;
 }
 
 // The candidates of a pool that have such samples, in the order of their medians.
-Rows ranked(const std::vector<ReplayRow>& rows, std::uint64_t pool_bytes, RowSamples samples) {
+Rows ranked(const std::vector<ReplayRow>& rows, std::uint64_t pool_bytes, SamplesOf samples) {
   Rows found;
   for (const ReplayRow& row : rows) {
-    if (row.pool_bytes == pool_bytes && is_candidate(row) && !(row.*samples).empty())
+    if (row.pool_bytes == pool_bytes && is_candidate(row) && !samples(row).empty())
       found.push_back(&row);
   }
-  std::ranges::stable_sort(found, {}, [&](const ReplayRow* row) { return median(row->*samples); });
+  std::ranges::stable_sort(found, {}, [&](const ReplayRow* row) { return median(samples(*row)); });
   return found;
 }
 
-// Whether the first of the ranked rows is clearly below all others.
-bool is_first_clear(const Rows& rows, RowSamples samples) {
-  std::vector<const std::vector<double>*> all;
-  for (const ReplayRow* row : rows) all.push_back(&(row->*samples));
-  return clearly_fastest(all) == std::size_t{0};
+// "a tie of A and B" if the quartiles of the ranked row B overlap those of the first, A, or its
+// median is less than 1% above; "" if there is no such row.
+std::string tie_text(const Rows& rows, SamplesOf samples) {
+  const std::vector<double> first = samples(*rows[0]);
+  std::vector<std::string> tied;
+  for (const ReplayRow* row : rows) {
+    const std::vector<double> own = samples(*row);
+    if (quantile(own, 0.25) <= quantile(first, 0.75) || *median(own) < 1.01 * *median(first))
+      tied.push_back(row->label);
+  }
+  if (tied.size() < 2) return "";
+  const std::string last = tied.back();
+  tied.pop_back();
+  return fmt::format("a tie of {} and {}", joined(tied), last);
 }
-
-std::string times_text(const ReplayRow& row, const ReplayRow& over) {
-  return ratio_text(*over.median_ms() / *row.median_ms());
-}
-
-std::string held_text(const ReplayRow& row) { return ratio_text(row.held_over_live()); }
 
 struct Finding {
   const ReplayRow* row = nullptr;  // nullptr: undecided
@@ -230,35 +244,29 @@ struct Finding {
 
 Finding find_fastest(const Rows& rows) {
   if (rows.size() < 2) return {};
-  const ReplayRow &first = *rows[0], &second = *rows[1];
-  if (!is_first_clear(rows, &ReplayRow::runs_ms)) {
-    const char* const why = first.runs_ms.size() < 3 || second.runs_ms.size() < 3
-                                ? "fewer than three runs"
-                                : "their times overlap";
-    return {nullptr,
-            fmt::format("undecided between {} and {} ({})", first.label, second.label, why)};
-  }
-  return {&first, fmt::format("{} ms, {} times as fast as {}", figure_text(first.median_ms()),
-                              times_text(first, second), second.label)};
+  if (std::ranges::any_of(rows, [](const ReplayRow* row) { return row->runs_ms.size() < 3; }))
+    return {nullptr, "undecided, fewer than three runs"};
+  if (const std::string tie = tie_text(rows, times_of); !tie.empty()) return {nullptr, tie};
+  return {rows[0],
+          fmt::format("{} ms, {} times as fast as {}", figure_text(rows[0]->median_ms()),
+                      ratio_text(*rows[1]->median_ms() / *rows[0]->median_ms()), rows[1]->label)};
 }
 
 // `smallest`: the size of the smallest pool in which any candidate serves all requests.
 Finding find_smallest(const std::vector<ReplayRow>& rows, std::uint64_t smallest, bool has_larger) {
-  const Rows all = ranked(rows, smallest, &ReplayRow::runs_ms);
+  const Rows all = ranked(rows, smallest, times_of);
   if (has_larger && all.size() == 1)
     return {all[0],
             fmt::format("the only one that serves every request in {}", size_text(smallest))};
-  const Rows held = ranked(rows, smallest, &ReplayRow::peak_held_bytes);
-  if (held.size() < 2) return {};
-  if (!is_first_clear(held, &ReplayRow::peak_held_bytes)) {
-    return {nullptr,
-            fmt::format("undecided between {} and {} ({} and {} bytes held per byte in use "
-                        "at the peak)",
-                        held[0]->label, held[1]->label, held_text(*held[0]), held_text(*held[1]))};
-  }
-  return {held[0],
-          fmt::format("{} bytes held per byte in use at the peak, tables not counted; {} with {}",
-                      held_text(*held[0]), held_text(*held[1]), held[1]->label)};
+  const Rows by_memory = ranked(rows, smallest, memory_of);
+  if (by_memory.size() < 2) return {};
+  const auto figure = [](const ReplayRow& row) { return ratio_text(median(memory_of(row))); };
+  const std::string what =
+      fmt::format("{} bytes per byte in use at the peak, tables included", figure(*by_memory[0]));
+  if (const std::string tie = tie_text(by_memory, memory_of); !tie.empty())
+    return {nullptr, fmt::format("{}, {}", tie, what)};
+  return {by_memory[0],
+          fmt::format("{}; {} with {}", what, figure(*by_memory[1]), by_memory[1]->label)};
 }
 
 }  // namespace
@@ -277,7 +285,7 @@ ReplayChoice choose_allocators(const std::vector<ReplayRow>& rows) {
                       smallest = *std::ranges::min_element(pools);
   const bool has_larger =
       std::ranges::any_of(rows, [&](const ReplayRow& row) { return row.pool_bytes > smallest; });
-  Rows by_time = ranked(rows, largest, &ReplayRow::runs_ms);
+  Rows by_time = ranked(rows, largest, times_of);
   const Finding fastest = find_fastest(by_time),
                 leanest = find_smallest(rows, smallest, has_larger);
   if (fastest.row != nullptr) choice.fastest = fastest.row->allocator;
@@ -294,12 +302,10 @@ ReplayChoice choose_allocators(const std::vector<ReplayRow>& rows) {
   choice.text = sentence("speed", fastest) + " " + sentence("memory", leanest);
   if (fastest.row != nullptr && choice.fastest == choice.smallest && by_time.size() > 1) {
     by_time.erase(by_time.begin());
-    const bool is_clear = by_time.size() == 1 || is_first_clear(by_time, &ReplayRow::runs_ms);
-    choice.text += is_clear
-                       ? fmt::format(" Second: {}, {} ms.", by_time[0]->label,
-                                     figure_text(by_time[0]->median_ms()))
-                       : fmt::format(" Second: undecided between {} and {} (their times overlap).",
-                                     by_time[0]->label, by_time[1]->label);
+    const std::string tie = tie_text(by_time, times_of);
+    choice.text += tie.empty() ? fmt::format(" Second: {}, {} ms.", by_time[0]->label,
+                                             figure_text(by_time[0]->median_ms()))
+                               : fmt::format(" Second: {}.", tie);
   }
   return choice;
 }

@@ -237,7 +237,7 @@ TEST_F(ReplayCommand, RecordsAGraphAndAStressTest) {
 }
 
 bench::ReplayRow row_of(const std::string& id, std::vector<double> ms, std::vector<double> held,
-                        std::uint64_t pool = 1 << 20) {
+                        std::uint64_t pool = 1 << 20, std::uint64_t tables = 0) {
   bench::ReplayRow row;
   row.allocator = id;
   row.label = id;
@@ -247,23 +247,16 @@ bench::ReplayRow row_of(const std::string& id, std::vector<double> ms, std::vect
   row.peak_held_bytes = std::move(held);
   workloads::ReplaySample peak;
   peak.pool.live_bytes = 100;
+  peak.pool.fragmentation.metadata_bytes = tables;
   row.samples = {peak};
   row.peak_sample = 0;
   return row;
 }
 
-bench::ReplayRow with_status(bench::ReplayRow row, bench::Status status, bool lower_bound) {
-  row.status = status;
-  row.lower_bound = lower_bound;
-  return row;
-}
-
 TEST(ReplayChoice, NamesWhatIsClearlyBest) {
-  using bench::Status;
-  const bench::ReplayRow refused = with_status(row_of("a", {1, 1, 1}, {100, 100, 100}),
-                                               Status::incomplete, false),
-                         never_frees =
-                             with_status(row_of("b", {1, 1, 1}, {100, 100, 100}), Status::ok, true);
+  bench::ReplayRow refused = row_of("a", {1, 1, 1}, {100, 100, 100}), never_frees = refused;
+  refused.status = bench::Status::incomplete;
+  never_frees.lower_bound = true;
   const struct {
     std::vector<bench::ReplayRow> rows;
     const char *fastest, *smallest;
@@ -279,12 +272,19 @@ TEST(ReplayChoice, NamesWhatIsClearlyBest) {
         row_of("c", {2, 2.1, 2.3}, {150, 150, 151})},
        "a",
        "a",
-       {"Second: undecided between b and c"}},
+       {"Second: a tie of b and c."}},
       // The samples overlap.
       {{row_of("a", {1, 2, 3}, {100, 120, 140}), row_of("b", {1.5, 2.1, 2.2}, {110, 125, 130})},
        "",
        "",
-       {"speed: undecided between a and b", "memory: undecided between a and b"}},
+       {"speed: a tie of a and b.", "memory: a tie of a and b, 1.20 bytes"}},
+      // Tables count as memory; samples that differ by less than 1% tie.
+      {{row_of("a", {1, 1, 1}, {100, 100, 100}, 1 << 20, 30),
+        row_of("b", {1.005, 1.005, 1.005}, {110, 110, 110}, 1 << 20, 1),
+        row_of("c", {2, 2, 2}, {150, 150, 150})},
+       "",
+       "b",
+       {"speed: a tie of a and b.", "use b: 1.11 bytes", "tables included; 1.30 with a"}},
       {{refused, never_frees}, "", "", {"Undecided: no allocator"}},
       {{refused, never_frees, row_of("c", {1, 1, 1}, {100, 100, 100})},
        "",
