@@ -97,7 +97,7 @@ def malloc():
 
 
 def library():
-    """Output of tests/library/gpu/measure_cells and of the others' own programs, on one GPU."""
+    """Output of measure_cells of that commit and of the others' own programs, on one GPU."""
     return list(csv.reader((RESULTS / "h200-3a01c90-library.csv").open()))
 
 

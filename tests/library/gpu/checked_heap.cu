@@ -9,8 +9,7 @@
 #include "tests/library/gpu/check.hpp"
 #include "tests/library/planted.hpp"
 
-using heapwood_test::check;
-using heapwood_test::check_cuda;
+using namespace heapwood_test;
 
 using heapwood::check_kind;
 using heapwood::checked_heap;
@@ -41,7 +40,7 @@ void expect_one(const checked_heap& heap, check_kind kind, const char* text, con
   check(std::strstr(errors[0].text.c_str(), text) != nullptr);
   check(std::strstr(errors[0].text.c_str(), thread) != nullptr);
 }
-void planted_errors() {
+void find_planted_errors() {
   checked_heap other(1 << 20);
   heapwood::shared_array<void*> block(1);
   heapwood::for_each_thread(1, AllocateOne{other.handle(), block.data()});
@@ -125,8 +124,8 @@ void clean_programs() {
 }
 
 int main(int count, char** arguments) {
-  if (count < 2 || std::strcmp(arguments[1], "clean") != 0) planted_errors();
+  if (count < 2 || std::strcmp(arguments[1], "clean") != 0) find_planted_errors();
   leaks();
   clean_programs();
-  return heapwood_test::finish("checked heap");
+  return finish("checked heap");
 }

@@ -8,17 +8,10 @@
 
 #include "tests/library/gpu/check.hpp"
 
-using heapwood_test::check;
-using heapwood_test::check_cuda;
+using namespace heapwood_test;
 
 constexpr unsigned cycles = 1000, threads = 4096, blocks_per_thread = 4;
 constexpr std::size_t bytes = std::size_t{32} << 20;  // 3 MiB of blocks
-
-std::size_t free_bytes() {
-  std::size_t free = 0, total = 0;
-  check_cuda(cudaMemGetInfo(&free, &total));
-  return free;
-}
 
 // Allocates small blocks and some large ones; each is filled and checked.
 template <class Handle>
@@ -54,9 +47,9 @@ void create_and_destroy(const char* kind) {
       // In other rounds the destructor waits.
       if (round % 2 == 0) check_cuda(cudaDeviceSynchronize());
     }
-    if (round == 0) before = free_bytes();  // the first launch loads the kernel
+    if (round == 0) before = free_device_bytes();  // the first launch loads the kernel
   }
-  const std::size_t after = free_bytes();
+  const std::size_t after = free_device_bytes();
   std::printf("%s: %u cycles; free before %zu, after %zu bytes; %u blocks wrong, %u refused\n",
               kind, cycles, before, after, wrong[0], refused[0]);
   check(wrong[0] == 0);
@@ -68,5 +61,5 @@ int main() {
   create_and_destroy<heapwood::heap>("heap");
   create_and_destroy<heapwood::checked_heap>("checked heap");
   create_and_destroy<heapwood::basic_heap<heapwood::alloc::CfmMalloc>>("heap of CFMMalloc");
-  return heapwood_test::finish("cycles");
+  return finish("cycles");
 }

@@ -12,8 +12,7 @@
 
 using heapwood::alloc::LaneGroup;
 using Thread = heapwood::simt::ThisThread;
-using heapwood_test::check;
-using heapwood_test::check_cuda;
+using namespace heapwood_test;
 
 constexpr unsigned kinds = 5;
 
@@ -21,12 +20,6 @@ struct Errors {
   unsigned once, first_of, reduce_or, part;
 };
 
-// A number that depends on a thread, or a group, and a round.
-__device__ unsigned draw(unsigned a, unsigned b) {
-  unsigned x = a * 747796405u + b * 2891336453u + 12345u;
-  x = ((x >> (x >> 28) % 16) ^ x) * 277803737u;
-  return x >> 16 ^ x;
-}
 // Which of the lanes act together: all, halves, even and odd lanes, eight groups, drawn ones.
 __device__ unsigned key_of(unsigned kind, unsigned lane, unsigned warp, unsigned round) {
   switch (kind) {
@@ -101,5 +94,5 @@ int main(int count, char** arguments) {
     check(errors->once == 0 && errors->first_of == 0 && errors->reduce_or == 0 &&
           errors->part == 0);
   }
-  return heapwood_test::finish("groups");
+  return finish("groups");
 }

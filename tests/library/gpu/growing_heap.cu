@@ -7,8 +7,7 @@
 
 #include "tests/library/gpu/check.hpp"
 
-using heapwood_test::check;
-using heapwood_test::check_cuda;
+using namespace heapwood_test;
 
 constexpr std::size_t mib = 1 << 20;
 
@@ -41,21 +40,15 @@ double milliseconds_since(std::chrono::steady_clock::time_point start) {
       .count();
 }
 
-std::size_t free_memory() {
-  std::size_t free = 0, all = 0;
-  check_cuda(cudaMemGetInfo(&free, &all));
-  return free;
-}
-
 int main() {
   constexpr unsigned step = 100000, steps = 21, n = step * steps;  // a step is 97 MiB
   heapwood::shared_array<unsigned*> blocks(n);
   heapwood::shared_array<unsigned> refused(1), wrong(1);
-  const std::size_t before = free_memory();
+  const std::size_t before = free_device_bytes();
   {
     heapwood::heap heap(heapwood::heap_size{64 * mib, 8192 * mib});
     const heapwood::heap_handle h = heap.handle();
-    const std::size_t at_first = before - free_memory();
+    const std::size_t at_first = before - free_device_bytes();
     std::printf("maps %zu MiB for 64 MiB of blocks\n", at_first / mib);
     check(at_first < 128 * mib);
     for (int round = 0; round < 2; ++round) {
@@ -78,7 +71,7 @@ int main() {
       std::printf("%.1f ms to shrink to %zu MiB\n", milliseconds_since(start),
                   heap.stats().bytes / mib);
       check(heap.stats().bytes < 128 * mib);
-      check(before - free_memory() < 256 * mib);
+      check(before - free_device_bytes() < 256 * mib);
     }
     check(refused[0] == 0);
     check(wrong[0] == 0);
@@ -88,6 +81,6 @@ int main() {
     std::printf("%.1f ms for 4 GiB at once\n", milliseconds_since(start));
     check(!heap.make_room(9000 * mib));
   }
-  check(free_memory() + 16 * mib > before);
-  return heapwood_test::finish("a heap that grows");
+  check(free_device_bytes() + 16 * mib > before);
+  return finish("a heap that grows");
 }

@@ -10,8 +10,7 @@
 
 #include "tests/library/gpu/check.hpp"
 
-using heapwood_test::check;
-using heapwood_test::check_cuda;
+using namespace heapwood_test;
 
 using heapwood::heap;
 using heapwood::heap_handle;
@@ -211,5 +210,5 @@ int main() {
   functions_of_the_handle();
   replaced_new();
   memory_of_the_user();
-  return heapwood_test::finish("heap");
+  return finish("heap");
 }

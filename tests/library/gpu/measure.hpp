@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the measuring programs of this folder share: the heap under test, timing by events, random
-// numbers. The allocator is chosen when a program is compiled, Heapwood unless told otherwise:
+// What the measuring programs of this folder share: the heap under test, timing by events. The
+// allocator is chosen when a program is compiled, Heapwood unless told otherwise:
 //   nvcc -DMEASURED=Halloc -include heapwood/alloc/allocators/halloc.hpp ...
 #pragma once
 
@@ -53,12 +53,6 @@ inline float median(std::vector<float> values) {
   return values.empty() ? 0 : values[values.size() / 2];
 }
 
-// A number that depends on a thread and the number of its request.
-__host__ __device__ inline std::uint32_t draw(std::uint32_t thread, std::uint32_t request) {
-  std::uint32_t x = thread * 747796405u + request * 2891336453u + 12345u;
-  x = ((x >> (x >> 28) % 16) ^ x) * 277803737u;
-  return x >> 16 ^ x;
-}
 // A size distributed uniformly from 16 to 8192 bytes, or `bytes` if it is not 0.
 __host__ __device__ inline std::size_t size_of(std::size_t bytes, std::uint32_t drawn) {
   return bytes != 0 ? bytes : 16 + static_cast<std::size_t>(std::uint64_t{drawn} * 8177 >> 32);

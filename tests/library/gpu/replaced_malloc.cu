@@ -8,8 +8,7 @@
 
 #include "tests/library/gpu/check.hpp"
 
-using heapwood_test::check;
-using heapwood_test::check_cuda;
+using namespace heapwood_test;
 
 __global__ void allocate_in_other_file(void** blocks);
 
@@ -66,5 +65,5 @@ int main() {
   check_cuda(cudaDeviceSynchronize());
   check(blocks[0] != nullptr && !is_in_heap(blocks[0]));
   check_cuda(cudaDeviceReset());
-  return heapwood_test::finish("replaced_malloc");
+  return finish("replaced_malloc");
 }
