@@ -3,7 +3,7 @@
 # Every header compiles by itself, all of them compile twice in one translation unit, and two such
 # units link.
 #   tests/structure/headers.sh ROOT COMPILER
-# Except headers that only nvcc compiles (simt/cuda.hpp, simt/cuda_warp.hpp, *.cuh).
+# Except headers that only nvcc compiles (simt/cuda*.hpp, registry/*instance.hpp, *.cuh).
 set -euo pipefail
 cd "$1"
 compiler=$2
@@ -19,7 +19,7 @@ else
 fi
 
 mapfile -t headers < <(find "${folders[@]}" -name '*.hpp' 2> /dev/null |
-                       grep -vxE 'simt/cuda(_warp)?\.hpp' | sort)
+                       grep -vxE '(simt/cuda(_warp)?|registry/.*instance)\.hpp' | sort)
 objects=$(mktemp -d)
 trap 'rm -rf "$objects"' EXIT
 
