@@ -38,8 +38,8 @@ struct DeviceInfo {
 // All devices, the CPU last. Without a usable GPU, an unusable CUDA entry gives the reason.
 std::vector<DeviceInfo> list_devices();
 
-// Resolves "auto" (the first usable GPU, else the CPU), "cpu" and "cuda:N". Throws
-// Error{Exit::device} with the reason, or Error{Exit::usage} for other names.
+// Resolves "auto" (the first usable GPU, else the CPU), "cpu", "cuda:N" and "cuda", which is
+// "cuda:0". Throws Error{Exit::device} with the reason, or Error{Exit::usage} for other names.
 DeviceInfo find_device(const std::string& key, int threads = 0);
 DeviceInfo describe(const DeviceId& id);
 

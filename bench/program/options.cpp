@@ -19,7 +19,7 @@ void add_device_options(CommandOptions& command, DeviceOptions& options) {
                   "then 'heapwood merge' their files (docs/sweeps.md)");
     options.device = text;
   };
-  command.parsed("--device", parse, "auto (first usable GPU, else CPU), cuda:N, cpu", "DEVICE",
+  command.parsed("--device", parse, "auto (first usable GPU, else CPU), cuda[:N], cpu", "DEVICE",
                  options.device);
   command.number("--threads", options.threads, "CPU threads; 0 = all", {0, 4096});
 }

@@ -50,8 +50,8 @@ Error error_of(const std::string& key) {
 }
 
 TEST(Devices, ErrorsNameTheDeviceAndHaveTheirExitCode) {
-  for (const char* key : {"", "gpu", "CPU", "cuda", "cuda:", "cuda:x", "cuda:-1", "cuda:1x",
-                          "cuda:12345", "cuda:0 ", "tpu:0"}) {
+  for (const char* key : {"", "gpu", "CPU", "cuda:", "cuda:x", "cuda:-1", "cuda:1x", "cuda:12345",
+                          "cuda:0 ", "tpu:0"}) {
     const Error error = error_of(key);
     EXPECT_EQ(error.exit(), Exit::usage) << key;
     EXPECT_NE(std::string(error.what()).find("'" + std::string(key) + "'"), std::string::npos);
@@ -66,6 +66,17 @@ TEST(Devices, ErrorsNameTheDeviceAndHaveTheirExitCode) {
     EXPECT_EQ(unusable.exit(), Exit::device);
     EXPECT_NE(std::string(unusable.what()).find(info.reason), std::string::npos);
   }
+}
+
+TEST(Devices, CudaIsTheFirstGpu) {
+  const auto found = [](const char* key) -> std::string {
+    try {
+      return find_device(key).key;
+    } catch (const Error& error) {
+      return error.what();
+    }
+  };
+  EXPECT_EQ(found("cuda"), found("cuda:0"));
 }
 
 static_assert(!std::is_copy_constructible_v<Memory> && !std::is_copy_assignable_v<Memory>);
