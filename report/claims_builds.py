@@ -161,8 +161,7 @@ def internal_small(results):
     need(small is not None, "4 bytes")
     return (
         0.74 <= small <= 0.76 and large <= 0.05,
-        f"{small:.3f} at 4 bytes, {large:.4f} at {max(values)} bytes; 0.75 is (16 - 4) / 16, but here 4"
-        " bytes are padded to 16 before the header's 8 are added, which gives 24 to the block",
+        f"{small:.3f} at 4 bytes, {large:.4f} at {max(values)} bytes; 0.75 is (16 - 4) / 16",
     )
 
 

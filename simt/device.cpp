@@ -96,7 +96,8 @@ DeviceInfo find_device(const std::string& key, int threads) {
   if (key == "cuda") return find_device("cuda:0", threads);
   const bool well_formed = key.size() > 5 && key.rfind("cuda:", 0) == 0 && key.size() < 9 &&
                            key.find_first_not_of("0123456789", 5) == std::string::npos;
-  if (!well_formed) throw Error(Exit::usage, "device '" + key + "': expected auto, cpu, cuda or cuda:N");
+  if (!well_formed)
+    throw Error(Exit::usage, "device '" + key + "': expected auto, cpu, cuda or cuda:N");
   const int index = std::stoi(key.substr(5));
   const int count = cuda_runtime::count();
   if (count > 0 && index >= count)
