@@ -169,10 +169,7 @@ class Scene {
     MeshOptions options;
     // If no device is requested, the scene goes to the GPU that has the arrays.
     const bool follow = device == "auto" && corners.on_gpu;
-    options.device = simt::find_device(follow             ? device_text(true, corners.gpu)
-                                       : device == "cuda" ? "cuda:0"
-                                                          : device,
-                                       threads);
+    options.device = simt::find_device(follow ? device_text(true, corners.gpu) : device, threads);
     check_device("vertices", corners.on_gpu, corners.gpu, options.device);
     check_device("triangles", indices.on_gpu, indices.gpu, options.device);
     options.watertight = watertight;

@@ -31,7 +31,6 @@ class Heap:
     def __init__(self, bytes: int, *, max_bytes: int | None = None, device: str = "cuda") -> None:
         if bytes <= 0 or (max_bytes is not None and max_bytes < bytes):
             raise ValueError(f"a heap of {bytes} bytes, at most {max_bytes}")
-        device = "cuda:0" if device == "cuda" else device
         self._core: _core.GpuHeap | None = _core.make_heap(device, bytes, max_bytes or 0)
 
     def _open(self) -> _core.GpuHeap:

@@ -199,7 +199,7 @@ def test_an_update_to_extreme_units_changes_nothing():
         ({"batch_bytes": "1M"}, TypeError, "batch_bytes: '1M': expected a whole number"),
         ({"allocator": None}, ValueError, "allocator 'None': expected one of"),
         ({"prefer": 3}, ValueError, "prefer '3': expected one of"),
-        ({"device": 0}, ValueError, "device '0': expected auto, cpu or cuda:N"),
+        ({"device": 0}, ValueError, "device '0': expected auto, cpu, cuda or cuda:N"),
     ],
 )
 def test_options_are_refused_by_name(options, error, match):

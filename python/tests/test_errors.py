@@ -137,7 +137,7 @@ def made(**options):
         (lambda s: s.test_occlusions(RAYS, out=FLOATS[:4]), TypeError, "out: float32: expected"),
         (lambda s: s.count_intersections(RAYS, out=[0] * 4), TypeError, "out: list: expected an"),
         (lambda s: s.count_intersections(RAYS, out=Dataset()), TypeError, "out: Dataset: expected"),
-        (made(device="gpu"), ValueError, "device 'gpu': expected auto, cpu or cuda:N"),
+        (made(device="gpu"), ValueError, "device 'gpu': expected auto, cpu, cuda or cuda:N"),
         (made(device="cuda:99"), hw.DeviceError, "device 'cuda:99'"),
         (made(allocator="best"), ValueError, "allocator 'best': expected one of .*heapwood"),
         (made(prefer="speed"), ValueError, "'speed': expected one of balanced, build, trace"),
