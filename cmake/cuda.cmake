@@ -50,7 +50,7 @@ if(HEAPWOOD_CUDA)
     add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:-std=c++20>)
   endif()
   add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>)
-  # nvcc's -O is for the host's code, which launches kernels: -O3 would take longer for nothing.
+  # nvcc's -O applies to host code, which only launches kernels: -O3 doubles its compile time.
   string(REPLACE "-O3" "-O1" CMAKE_CUDA_FLAGS_RELEASE "${CMAKE_CUDA_FLAGS_RELEASE}")
   if(HEAPWOOD_LINEINFO)
     add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:-lineinfo>)
@@ -59,16 +59,17 @@ if(HEAPWOOD_CUDA)
     add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>
                         $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall>)
   endif()
-  # The option for kernels that are not timed: compiled in a third of the time. `max` would inline
-  # no function, and recorded builds take 20 times as long.
+  # The option for kernels that are not timed, with which they compile three times as fast. With
+  # `max` nvcc inlines no function, which makes recorded builds about 20 times slower.
   set(HEAPWOOD_UNTIMED "")
   set(how "")
-  if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 13.0)
-  elseif(HEAPWOOD_FAST_COMPILE)
-    add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:--Ofast-compile=max>)
-    set(how ", with --Ofast-compile=max: not for measuring")
-  else()
-    set(HEAPWOOD_UNTIMED --Ofast-compile=mid)
+  if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13.0)
+    if(HEAPWOOD_FAST_COMPILE)
+      add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:--Ofast-compile=max>)
+      set(how ", with --Ofast-compile=max: not for measuring")
+    else()
+      set(HEAPWOOD_UNTIMED --Ofast-compile=mid)
+    endif()
   endif()
   list(JOIN CMAKE_CUDA_ARCHITECTURES ", sm_" names)
   string(REPLACE "sm_all" "all" names "sm_${names}")

@@ -12,7 +12,7 @@ from .text import bytes_text, figure
 
 # Allocators in the order of the changes. The text says what changed from the allocator before.
 STEPS = {
-    "cfmmalloc-published": "as published, with headers in a table",
+    "cfmmalloc-published": "as published, but headers in a table",
     "cfmmalloc-draws": "walks that get stuck continue where a hash says",
     "cfmmalloc-ungrouped": "pieces with counts of free chunks",
     "cfmmalloc": "lanes of a warp share a search",

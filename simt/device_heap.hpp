@@ -31,7 +31,7 @@ inline void reserve_device_heap(int device, std::size_t bytes) {
   std::size_t now = 0, free_bytes = 0, total = 0;
   check(cudaMemGetInfo(&free_bytes, &total));
   check(cudaDeviceGetLimit(&now, cudaLimitMallocHeapSize));
-  // CUDA's own 8 MiB may suffice for the first pool, but not for later ones.
+  // The default heap of 8 MiB is not enough even if the first pool fits: later ones may not.
   if (requested[device] >= bytes) return;
   const std::size_t wanted = std::max(bytes, total / 16);
   const cudaError_t status = cudaDeviceSetLimit(cudaLimitMallocHeapSize, wanted);

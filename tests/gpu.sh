@@ -159,7 +159,7 @@ for allocator in cfmalloc heapwood; do
 done
 # Device malloc serves a request at a time: builds and graphs that outlive their limit many times.
 one "time limit of a build" 30 bash -c 'stops_in_time "$@"' _ .05 build atrium:300k --allocator cuda --timeout {}
-# A search of the list walks over millions of chunks.
+# The list of this pool has millions of chunks.
 one "time limit of a build with a list" 90 bash -c 'in_time "$@"' _ 2 build atrium:3275k --allocator cmalloc --pool 20x \
   --refs ids --timeout {}
 one "time limit of particles" 60 bash -c 'stops_in_time "$@"' _ .05 particles --allocators cmalloc --pool 2x --seconds {}
@@ -213,7 +213,7 @@ for test in "mixed --requests 10K" "scaling --pool 64M" "range --requests 10K --
   check "stress ${arguments[0]}" 240 "$bin/heapwood" stress "${arguments[@]}" --device "$device" --touch --runs 1 --seconds 5
 done
 check "mixed sizes" 60 bash -c mixed_sizes_share
-# CUDA's heap of 8 MiB has room for the first pool.
+# The first pool fits in CUDA's default heap of 8 MiB, the second one does not.
 check "device malloc, a small pool first" 60 "$bin/heapwood" stress ad --pool 1M,64M --payload 16 --allocators cuda --runs 1 \
   --device "$device"
 check "graph" 240 "$bin/heapwood" graph rgg:20k --layout all --batch 1K,10K --rounds 3 --runs 1 \

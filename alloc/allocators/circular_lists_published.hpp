@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The circular lists as published in RegEff section 5, followed by the steps that lead from the
 // published CFMMalloc to the redesigned one (circular_lists.hpp): each step changes one thing.
-// Differs from the paper: headers are in a table beside the memory; a request is refused only if no
-// chunk can serve it; blocks are aligned to 16 bytes; flag and link in one word have 64 bits. More:
+// Differs from the paper: headers are in a separate table; a request is refused only if no chunk
+// can serve it; blocks are aligned to 16 bytes; flag and link in one word have 64 bits. Details:
 // circular_list_published/list.hpp.
 #pragma once
 

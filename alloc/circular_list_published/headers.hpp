@@ -3,13 +3,15 @@
 // position in units of 16 bytes; its header is a flag and a link to the next chunk, in two words
 // (CMalloc) or fused into one (CFMalloc).
 //
-// Differs from the paper: headers are in a table beside the memory, not in front of the blocks. So
-// they never become user data, and a search that was stopped in a chunk merged meanwhile still
-// finds a valid header; the paper assumes that no thread is stopped for that long. Besides free and
-// used there are two states. busy = locked by a search that may unlock it, or being freed: another
-// search that meets a large enough one must look again before it refuses. dead = merged with the
-// chunk before it: its link leads on. Only the owner of a chunk stores to a header that is not
-// free. All other threads only exchange a free state for a busy one.
+// Differs from the paper: headers are in a separate table, not in front of the blocks, so they
+// never become user data. A thread that pauses at a chunk while that is merged still reads a valid
+// header; the paper assumes that no thread pauses for so long.
+//
+// A chunk has two more states than free and used. busy: a search has locked it and may unlock it,
+// or its owner is freeing it. A search that meets a large enough busy chunk must look again before
+// it refuses. dead: merged with the chunk before it; its link is still valid. Only the owner of a
+// chunk stores to a header that is not free. All other threads only change free to busy, by an
+// exchange.
 #pragma once
 
 #include <algorithm>
@@ -238,7 +240,7 @@ struct Shape {
   std::size_t headers() const { return std::size_t{heaps} * heap_chunks() + 2; }
 };
 
-// Writes header i. relaxed order would do: no other kernel runs.
+// Writes header i. The memory order does not matter: no other kernel uses the list.
 template <class Headers>
 struct WriteHeaders {
   Headers headers;

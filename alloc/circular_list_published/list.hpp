@@ -6,9 +6,9 @@
 // chunk if that is free, and then moves the offset behind it.
 //
 // Differs from the paper, so that every block has one owner and every call ends:
-// - headers are in a table beside the memory (headers.hpp), 8 bytes for a unit of 16;
-// - exhaustion is exact. A search that has found nothing makes one lap that locks only chunks that
-//   are large enough, and returns nullptr if no large enough chunk was free or busy in that lap;
+// - headers are in a separate table (headers.hpp), 8 bytes per unit of 16 bytes;
+// - exhaustion is exact. A search that has found nothing makes laps that lock only chunks that are
+//   large enough, and returns nullptr after a lap in which no such chunk was free or busy;
 // - blocks are aligned to 16 bytes; each offset has its own 32-byte sector.
 //
 // Walks::drawn is a step towards the redesigned lists (circular_list/circular_list.hpp): searches
@@ -152,7 +152,7 @@ class List {
     return Word32(offsets_[i * FirstOffset::stride]);
   }
 
-  // Searches from the offset, as published; before it refuses, it makes laps from the start.
+  // Searches from the offset, as published, and then in laps from the start of the pool.
   template <class Thread>
   HEAPWOOD_INLINE void* search(Thread& thread, std::uint32_t units) const {
     HEAPWOOD_ROLLED
@@ -208,8 +208,8 @@ class List {
     return !refusing ? Result::nothing : seen_busy ? Result::busy : Result::refused;
   }
 
-  // Splits the locked chunk, publishes the block and moves the offset behind it. The remainder is
-  // busy until a link leads to it: a thread with an old position may find it immediately.
+  // Splits the locked chunk, publishes the block and moves the offset behind it. The remainder
+  // stays busy until a link leads to it: a thread that holds an old position may read its header.
   template <class Thread>
   HEAPWOOD_INLINE void take(Thread& thread, std::uint32_t position, std::uint32_t end,
                             std::uint32_t units) const {
