@@ -203,7 +203,7 @@ Exit animate(const AnimateCommand& command, const std::vector<std::string>& argv
   Measuring measuring("animate", command.measuring);
   job.sized_for = job.allocators;  // the pool starts with the same size as without shards
   job.allocators = shard_of(job.allocators, measuring.shard());
-  job.device = measuring.start();
+  job.device = measuring.start(job.allocators);
   if (job.allocators.empty())
     return measuring.finish_empty_shard(report_head(animate_schema, argv, job.device));
   const std::string& json = command.measuring.json;

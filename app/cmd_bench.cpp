@@ -107,7 +107,7 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
   job.allocators = find_allocators(options.measuring.allocators);
   job.settings = options.settings;
   if (options.pools.size() > 1) job.pools = options.pools;
-  job.device = measuring.start();
+  job.device = measuring.start(job.allocators);
   // All allocators have one pool size: AtomicMalloc's, plus what allocators cache per warp
   // (pool_needs()).
   job.pool_probe = registry::find("atomic");

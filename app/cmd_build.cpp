@@ -51,7 +51,7 @@ auto with_scene(const BuildCommand& command, const Allocator& entry, const simt:
 
 Exit profile(const BuildCommand& command, const std::vector<std::string>& argv) {
   const Allocator& entry = find_builder(command.allocator);
-  const simt::DeviceInfo device = choose_measured_device(command.device);
+  const simt::DeviceInfo device = choose_measured_device(command.device, {&entry});
   check_profile(command.settings, entry, device);
   OutputFile file(command.profile);
   const ProfiledBuild built =
@@ -77,7 +77,8 @@ Exit record(const BuildCommand& command) {
                 command.allocator);
   }
   OutputFile file(command.trace);
-  const simt::DeviceInfo device = choose_device(command.device, CpuNote::when_work_starts);
+  const simt::DeviceInfo device =
+      choose_device(command.device, {&entry}, CpuNote::when_work_starts);
   const alloc::ProgramTrace trace =
       with_scene(command, entry, device, 3, [&](PreparedScene& scene, auto& announce) {
         return record_build(scene, entry, device, command.settings, announce);
@@ -98,7 +99,7 @@ Exit build(const BuildCommand& command, const std::vector<std::string>& argv) {
   job.allocators = {&find_builder(command.allocator)};
   job.settings = command.settings;
   const std::unique_ptr<OutputFile> file = open_output(command.json);
-  job.device = choose_measured_device(command.device);
+  job.device = choose_measured_device(command.device, job.allocators);
   BenchResult bench;
   std::vector<std::string> violations;
   {

@@ -64,7 +64,7 @@ Exit graph(const GraphCommand& command, const std::vector<std::string>& argv) {
   bench.allocators = find_allocators(command.measuring.allocators);
   Measuring measuring("graph", command.measuring);
   keep_shard(bench, measuring.shard());
-  bench.device = measuring.start();
+  bench.device = measuring.start(bench.allocators);
   workloads::graph::GraphSource source = workloads::graph::load_graph(command.graph);
   bench.graph = source.name;
   bench.digest = source.digest;

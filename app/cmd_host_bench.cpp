@@ -67,7 +67,7 @@ Exit host_bench(const HostBenchCommand& command, const std::vector<std::string>&
     bench.trace_name = command.trace;
   }
   Measuring measuring("host-bench", command.measuring, true);
-  bench.device = measuring.start();
+  bench.device = measuring.start({});
   bench.allocators = chosen(command.measuring.allocators, bench.device.id);
   const std::vector<HostBenchRow> rows =
       measuring.measure([&](const OnStep& on_step) { return run_host_bench(bench, on_step); });

@@ -171,7 +171,8 @@ Exit render_picture(const RenderCommand& command, CommandFiles files) {
   // Opened first, so that a file that cannot be written is reported before the work is done.
   std::optional<OutputFile> file(std::in_place,
                                  path ? picture_path(command.output, 0) : command.output);
-  const simt::DeviceInfo device = choose_device(command.device, CpuNote::when_work_starts);
+  const simt::DeviceInfo device =
+      choose_device(command.device, {&entry}, CpuNote::when_work_starts);
   Progress progress;
   progress.update(0, 1, command.scene + ": loading");
   const bool clay = command.material == "clay";

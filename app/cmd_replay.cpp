@@ -87,7 +87,7 @@ Exit replay(const ReplayCommand& command, const std::vector<std::string>& argv) 
   }
   if (bench.summary.requests == 0)
     throw Error(Exit::scene, command.trace + ": the trace has no requests; nothing to replay");
-  bench.device = measuring.start();
+  bench.device = measuring.start(bench.allocators);
   if (bench.allocators.empty())
     return measuring.finish_empty_shard(replay_report(argv, bench, {}, {}));
   bench.kept = measuring.resume([&] { return read_replays(options.json, bench); });

@@ -76,7 +76,7 @@ struct Done {
 };
 
 Done measure(const std::vector<ReproduceCase>& cases, const ReproduceOptions& options,
-             const ReproduceSetup& setup, ReproduceResults& results) {
+             ReproduceResults& results) {
   const auto start = simt::HostClock::now();
   Progress progress;
   Done done;
@@ -85,7 +85,6 @@ Done measure(const std::vector<ReproduceCase>& cases, const ReproduceOptions& op
     if (!results.has(one)) missing_cases.push_back(&one);
   }
   done.kept = cases.size() - missing_cases.size();
-  if (!missing_cases.empty()) open_platform_heap(setup);
   for (const ReproduceCase* one : missing_cases) {
     const bool late = options.minutes > 0 && simt::seconds_since(start) > options.minutes * 60;
     if (late || simt::interrupted()) break;
@@ -115,8 +114,8 @@ Exit reproduce(const ReproduceOptions& options, const std::vector<std::string>& 
     throw_error(Exit::usage, "--scenes '{}': no such folder", setup.scenes);
   if (options.out.empty() && !options.list)
     throw Error(Exit::usage, "reproduce: no output folder: add --out DIR");
-  setup.device =
-      options.list ? choose_device(options.device) : choose_measured_device(options.device);
+  setup.device = options.list ? choose_device(options.device, {})
+                              : choose_measured_device(options.device, setup.allocators);
   if (options.list) {
     print_tables({overview(items, setup, nullptr)});
     return Exit::done;
@@ -124,8 +123,7 @@ Exit reproduce(const ReproduceOptions& options, const std::vector<std::string>& 
   ReproduceResults results(options.out, setup, argv);
   results.describe(reproduce_items(), setup);
   results.write();
-  const Done done =
-      measure(shard_of(reproduce_cases(items, setup), shard), options, setup, results);
+  const Done done = measure(shard_of(reproduce_cases(items, setup), shard), options, results);
 
   Table table = overview(items, setup, &results);
   table.notes.push_back(fmt::format("device: {}", device_text(setup.device)));

@@ -44,7 +44,7 @@ Exit measure_steps(const StepsCommand& command, const std::vector<std::string>& 
   candidates = shard_of(candidates, measuring.shard());
   bench.has_baseline = std::erase(candidates, nullptr) != 0;
   bench.allocators = candidates;
-  bench.device = measuring.start();
+  bench.device = measuring.start(bench.allocators);
   bench.workload = command.workload(bench.settings, bench.device);
   if (!command.trace.empty())
     return write_trace(command.trace, [&] { return record_steps(bench); });

@@ -86,7 +86,7 @@ Exit stress(const StressCommand& command, const std::vector<std::string>& argv) 
   if (settings.coalesced && uses_builtin)
     throw Error(Exit::usage, "stress: leave out --coalesced or large=builtin");
   Measuring measuring("stress", command.measuring);
-  bench.device = measuring.start();
+  bench.device = measuring.start(bench.allocators);
   bench.points = stress_points(command.lists, settings.test, bench.device);
   if (settings.test == workloads::StressTest::scaling ||
       settings.test == workloads::StressTest::range)

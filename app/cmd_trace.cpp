@@ -115,7 +115,7 @@ Exit trace(TraceCommand command, const std::vector<std::string>& argv) {
   parse_kinds(command.rays, bench);
   bench.entry = &find_builder(command.allocator);
   const std::unique_ptr<OutputFile> file = open_output(command.json);
-  bench.device = choose_measured_device(command.device);
+  bench.device = choose_measured_device(command.device, {bench.entry});
   Progress progress;
   std::size_t step = 0;
   const TraceResult result =

@@ -56,8 +56,9 @@ void add_shard_and_device(CommandOptions& command, MeasuringOptions& to) {
   add_measured_device(command, to.device);
 }
 
-simt::DeviceInfo choose_measured_device(const DeviceOptions& options) {
-  const simt::DeviceInfo device = choose_device(options, CpuNote::when_work_starts);
+simt::DeviceInfo choose_measured_device(const DeviceOptions& options,
+                                        const Allocators& allocators) {
+  const simt::DeviceInfo device = choose_device(options, allocators, CpuNote::when_work_starts);
   const char* shares = std::getenv("HEAPWOOD_SHARE_GPU");
   if (device.id.kind == simt::DeviceKind::cuda && (!shares || !*shares)) {
     const std::string uuid = simt::gpu_address(device.id.index).uuid;
@@ -103,9 +104,9 @@ Measuring::Measuring(std::string command, const MeasuringOptions& options, bool 
   check_shard_file(options.json, shard_);
 }
 
-const simt::DeviceInfo& Measuring::start() {
+const simt::DeviceInfo& Measuring::start(const Allocators& allocators) {
   file_ = open_output(options_.json);
-  return device_ = choose_measured_device(options_.device);
+  return device_ = choose_measured_device(options_.device, allocators);
 }
 
 Exit Measuring::finish_empty_shard(const Json& report) {

@@ -45,7 +45,7 @@ void add_shard_and_device(CommandOptions& command, MeasuringOptions& to);
 // Chooses the device by choose_device(). From then on no other process may measure on this GPU
 // while this one runs, unless HEAPWOOD_SHARE_GPU is in the environment, and reports contain the
 // GPU's state (bench/results/json_report.hpp).
-simt::DeviceInfo choose_measured_device(const DeviceOptions& options);
+simt::DeviceInfo choose_measured_device(const DeviceOptions& options, const Allocators& allocators);
 
 // Throws Error{Exit::usage} if no scene is given; the message suggests `example`.
 void require_scene(const std::string& command, const std::string& scene,
@@ -75,7 +75,7 @@ class Measuring {
 
   const Shard& shard() const { return shard_; }
   // Opens the results file, then chooses the device.
-  const simt::DeviceInfo& start();
+  const simt::DeviceInfo& start(const Allocators& allocators);
   // Writes the report of a shard without cases.
   Exit finish_empty_shard(const Json& report);
   // Returns run(on_step) and shows a progress line meanwhile.

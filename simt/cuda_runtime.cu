@@ -134,6 +134,11 @@ void fill(int device, void* to, int byte, std::size_t bytes) {
   check_cuda(cudaDeviceSynchronize(), "fill");
 }
 
+void reserve_malloc_heap(int device) {
+  check_cuda(cudaSetDevice(device), "cudaSetDevice");
+  reserve_device_heap(device, 1);
+}
+
 std::size_t available(int device) {
   std::size_t free_bytes = 0, total = 0;
   cudaSetDevice(device);

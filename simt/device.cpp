@@ -186,6 +186,10 @@ void device_fill(const DeviceId& device, void* to, int byte, std::size_t bytes) 
   std::memset(to, byte, bytes);
 }
 
+void reserve_malloc_heap(const DeviceId& device) {
+  if (device.kind == DeviceKind::cuda) cuda_runtime::reserve_malloc_heap(device.index);
+}
+
 std::size_t device_available(const DeviceId& device) {
   // acquire: makes the constructed source visible.
   MemorySource* source = memory_source.load(std::memory_order_acquire);

@@ -214,6 +214,9 @@ for test in "mixed --requests 10K" "scaling --pool 64M" "range --requests 10K --
 done
 check "mixed sizes" 60 bash -c mixed_sizes_share
 # The first pool fits in CUDA's default heap of 8 MiB, the second one does not.
+# AtomicMalloc's build, which measures the pool, comes first; other kernels of its file call malloc.
+check "device malloc, another allocator first" 60 "$bin/heapwood" bench statue:5k --pool live:4,20x --allocators atomic,cuda \
+  --runs 1 --device "$device"
 check "device malloc, a small pool first" 60 "$bin/heapwood" stress ad --pool 1M,64M --payload 16 --allocators cuda --runs 1 \
   --device "$device"
 check "graph" 240 "$bin/heapwood" graph rgg:20k --layout all --batch 1K,10K --rounds 3 --runs 1 \

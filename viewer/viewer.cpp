@@ -44,7 +44,7 @@ Viewer::Viewer(const Options& options)
   state_.choice.allocator = &bench::find_allocator(options.allocator);
   if (!options.second_allocator.empty())
     state_.choice.other = &bench::find_allocator(options.second_allocator);
-  state_.choice.device = bench::choose_device(options.device);
+  state_.choice.device = bench::choose_device(options.device, bench::find_allocators("all"));
   // The scene is small in Live on a CPU, where a frame of the whole atrium takes half a second.
   const bool small = options.scene.empty() && state_.tab == Tab::live && on_cpu();
   const bool trace = is_program_trace(options.scene);

@@ -192,6 +192,7 @@ struct FdgPublished {
   }
 
   // Frees the slot's superblocks and header if none of its blocks is in use: tidyUp of the paper.
+  // An aborted launch leaves the rest in the platform's heap, whose frees can take a millisecond.
   template <class Thread>
   HEAPWOOD_INLINE void free_if_unused(Thread& thread, Slot& slot) const {
     WarpHeader* header = nullptr;
@@ -205,7 +206,7 @@ struct FdgPublished {
     });
     if (header == nullptr) return;  // blocks are in use, or another thread was first
     HEAPWOOD_ROLLED
-    for (Superblock* one = header->first; one != nullptr;) {
+    for (Superblock* one = header->first; one != nullptr && !thread.aborted();) {
       Superblock* const next = one->next;
       heap_.deallocate(thread, one);
       one = next;

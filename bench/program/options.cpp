@@ -77,7 +77,8 @@ void add_build_options(CommandOptions& command, BuildSettings& settings, bool wi
       {0.001, 86400}, "SECONDS");
 }
 
-simt::DeviceInfo choose_device(const DeviceOptions& options, CpuNote when) {
+simt::DeviceInfo choose_device(const DeviceOptions& options, const Allocators& allocators,
+                               CpuNote when) {
   simt::DeviceInfo device = simt::find_device(options.device, options.threads);
   if (options.device == "auto" && device.id.kind == simt::DeviceKind::cpu) {
     for (const simt::DeviceInfo& other : simt::list_devices()) {
@@ -89,6 +90,11 @@ simt::DeviceInfo choose_device(const DeviceOptions& options, CpuNote when) {
   }
   if (options.threads > 0 && device.id.kind == simt::DeviceKind::cuda)
     note("--threads applies to the CPU only; ignored on " + device.key);
+  if (std::any_of(allocators.begin(), allocators.end(), [](const Allocator* entry) {
+        return !entry->traits->in_pool ||
+               entry->options.large_backend == alloc::LargeBackend::builtin;
+      }))
+    simt::reserve_malloc_heap(device.id);
   return device;
 }
 

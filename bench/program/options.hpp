@@ -42,7 +42,10 @@ void add_build_options(CommandOptions& command, BuildSettings& settings, bool wi
 // Returns the requested device. If `auto` chooses the CPU, one note says why: immediately, or when
 // work starts (note_when_work_starts()).
 enum class CpuNote { at_once, when_work_starts };
-simt::DeviceInfo choose_device(const DeviceOptions& options, CpuNote when = CpuNote::at_once);
+// `allocators` are those that will run: if one of them calls the GPU's malloc, its heap is reserved
+// here, since its size is fixed once a kernel is loaded whose source file calls malloc anywhere.
+simt::DeviceInfo choose_device(const DeviceOptions& options, const Allocators& allocators,
+                               CpuNote when = CpuNote::at_once);
 
 struct HostMemoryOptions {
   std::string allocator = "auto";

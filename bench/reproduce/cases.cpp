@@ -338,19 +338,6 @@ ReproduceCases scene_cases(const Experiment& experiment, const ReproduceSetup& s
   return cases;
 }
 
-void open_platform_heap(const ReproduceSetup& setup) {
-  const Allocator* entry = registry::find("cuda");
-  const registry::CompiledAllocator* compiled = entry ? entry->on(setup.device.id.kind) : nullptr;
-  if (setup.device.id.kind == simt::DeviceKind::cpu || !compiled) return;
-  workloads::StressJob job;
-  job.device = setup.device.id;
-  const simt::Memory head(job.device, entry->traits->smallest_pool);
-  job.pool = {head.data(), std::size_t{2} << 30};  // only its head is accessed
-  job.seconds = setup.seconds;
-  Json ignored;  // a failure is reported by the allocator's own cases
-  guarded(ignored, [&] { compiled->stress(job); });
-}
-
 ReproduceCases register_cases(const Experiment&, const ReproduceSetup& setup) {
   ReproduceCase one{"registers", setup.allocators};
   one.measure = [setup](const Announce&) {

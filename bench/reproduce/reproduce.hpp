@@ -106,11 +106,6 @@ ReproduceCases host_cases(const Experiment& experiment, const ReproduceSetup& se
 // Registers of kernels with one malloc, one free, and both (RegEff table 1).
 ReproduceCases register_cases(const Experiment& experiment, const ReproduceSetup& setup);
 
-// On a GPU, fixes the size of the platform's malloc heap at that of the stress tests' pools. The
-// heap's first use determines its size (alloc/primitives/builtin_heap.hpp), so otherwise figures
-// would depend on the order of cases.
-void open_platform_heap(const ReproduceSetup& setup);
-
 using Announce = std::function<void(const std::string&)>;
 
 // Passes the next step on, without the counts of steps.

@@ -218,14 +218,19 @@ constexpr AllocatorOptions with_spare(std::size_t bytes) {
   return {.has_persistent_warps = true, .spare_bytes_for_warps = bytes};
 }
 TEST(Arena, WarpsThatStayTradeBlocksOfManyArenas) {
+#if defined(__SANITIZE_THREAD__)  // 20 times as slow
+  constexpr std::uint32_t rounds = 60;
+#else
+  constexpr std::uint32_t rounds = 200;
+#endif
   const simt::Cpu threads({.threads = 4});
   for (const std::size_t spare : {std::size_t{0}, many_arenas / 4})
-    trade(threads, many_arenas, 600'000, 200, false, with_spare(spare));
+    trade(threads, many_arenas, 600'000, rounds, false, with_spare(spare));
   // With spare memory also runs of more than a superblock, from the reserve while it lasts.
   for (const std::uint32_t largest : {600'000, 1'500'000})
-    trade(threads, many_arenas, largest, 200, false, with_spare(many_arenas / 2));
+    trade(threads, many_arenas, largest, rounds, false, with_spare(many_arenas / 2));
   // Arenas of 64 KiB.
-  trade(threads, 2 * many_arenas, 600'000, 200, false, with_spare(2 * many_arenas));
+  trade(threads, 2 * many_arenas, 600'000, rounds, false, with_spare(2 * many_arenas));
 }
 TEST(Arena, LockstepWarpsThatStayTradeBlocksOfManyArenas) {
   for (const std::size_t spare : {std::size_t{0}, many_arenas / 4})
