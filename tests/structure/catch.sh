@@ -58,7 +58,7 @@ catch_words() {
   file alloc/good.hpp '// Bytes per warp.' 'int bytes_per_warp, almost, is_a_nodeless, mostly;' "//${long:3}"
   file docs/table.md "| $long |" "see https://example.org/$long" 'There is room for two more.' "${long:2}µ"
   file alloc/alone.hpp '// As published.' 'f(.5f);' '// Two of' '// The same, in a file beside it.'
-  file docs/commits.md 'at 7bbf066 and 7c20e56, `results/x-6361376-y.json.gz`' 'files beside the scene'
+  file docs/commits.md 'at 4151cf9 and 7c20e56, `results/x-6361376-y.json.gz`' 'files beside the scene'
   file report/wide.py "$long"
   file build/bad.cpp '// nobody'
   file alloc/data.png 'nobody'
@@ -71,7 +71,7 @@ catch_words() {
   file alloc/min.cu 'int least_chunk = 30;'
   file Makefile '# the rules of the house'
   file alloc/leans.hpp '// Counts.' '' '// The same for lists.' 'int x;  // As add().' '// beside that' '// by .69' '' '// Of the last call.'
-  file docs/commits.md 'at 7bbf066 and 7c20e56' 'and eabc6f1, beside others' 'mended'
+  file docs/commits.md 'at 4151cf9 and 7c20e56' 'and eabc6f1, beside others' 'mended'
   file docs/riddle.md "$(yes word | head -n 3401)"
   file alloc/long.cpp '' '' "// $long"
   file report/wide.py "$long nobody"
@@ -109,13 +109,13 @@ catch_links() {
 # docs_tables.py notices changed figures, plots and results, and adds none of uncommitted code.
 catch_tables() {
   command -v python3 > /dev/null || exit 77
-  local root report results=$tree/docs/results/h100-80gb-hbm3-7bbf066-pools.json.gz
+  local root report results=$tree/docs/results/h200-4151cf9-pools.json.gz
   root=$(cd "$here/../.." && pwd)
   tables() { python3 -B "$tree/scripts/docs_tables.py" "$@"; }
   cp -R --parents -t "$tree" "$root"/README.md "$root"/docs "$root"/scripts/docs_tables.py
   mv "$tree$root"/* "$tree"
   accepts
-  sed -i /CFMMalloc/s/2.84/2.83/ "$tree/README.md"
+  sed -i /CFMMalloc/s/2.83/2.82/ "$tree/README.md"
   sed -i s/fill/Fill/ "$tree/docs/pictures/slowdown_over_pool.svg"
   rejects 'docs/pictures/slowdown_over_pool.svg: stale: make tables
 README.md: stale: make tables'
