@@ -12,6 +12,7 @@
 #include "bench/results/json.hpp"
 #include "bench/results/table.hpp"
 #include "simt/clock.hpp"
+#include "simt/memory.hpp"
 
 namespace heapwood::app {
 
@@ -114,12 +115,14 @@ Exit reproduce(const ReproduceOptions& options, const std::vector<std::string>& 
     throw_error(Exit::usage, "--scenes '{}': no such folder", setup.scenes);
   if (options.out.empty() && !options.list)
     throw Error(Exit::usage, "reproduce: no output folder: add --out DIR");
-  setup.device = options.list ? choose_device(options.device, {})
-                              : choose_measured_device(options.device, setup.allocators);
+  setup.device =
+      options.list ? choose_device(options.device, {}) : choose_measured_device(options.device, {});
   if (options.list) {
     print_tables({overview(items, setup, nullptr)});
     return Exit::done;
   }
+  // For the largest pool of a stress test, so that figures do not depend on the order of cases.
+  simt::reserve_malloc_heap(setup.device.id, std::size_t{2} << 30);
   ReproduceResults results(options.out, setup, argv);
   results.describe(reproduce_items(), setup);
   results.write();

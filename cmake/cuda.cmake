@@ -50,7 +50,7 @@ if(HEAPWOOD_CUDA)
     add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:-std=c++20>)
   endif()
   add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>)
-  # Host code only launches kernels: -O3 doubles its compile time. nvcc itself has no -Og.
+  # Host code only launches kernels: -O3 doubles its compile time, and nvcc has no -Og.
   string(REPLACE "-O3" "-Xcompiler=-Og" CMAKE_CUDA_FLAGS_RELEASE "${CMAKE_CUDA_FLAGS_RELEASE}")
   if(HEAPWOOD_LINEINFO)
     add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:-lineinfo>)

@@ -134,9 +134,9 @@ void fill(int device, void* to, int byte, std::size_t bytes) {
   check_cuda(cudaDeviceSynchronize(), "fill");
 }
 
-void reserve_malloc_heap(int device) {
+void reserve_malloc_heap(int device, std::size_t bytes) {
   check_cuda(cudaSetDevice(device), "cudaSetDevice");
-  reserve_device_heap(device, 1);
+  reserve_device_heap(device, bytes);
 }
 
 std::size_t available(int device) {

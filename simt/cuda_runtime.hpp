@@ -34,7 +34,7 @@ void free(int device, void* pointer) noexcept;
 void upload(int device, void* to, const void* from, std::size_t bytes);
 void download(int device, void* to, const void* from, std::size_t bytes);
 void fill(int device, void* to, int byte, std::size_t bytes);
-void reserve_malloc_heap(int device);
+void reserve_malloc_heap(int device, std::size_t bytes);
 std::size_t available(int device);
 
 // Page-locked host memory, from which copies run at the speed of the bus.

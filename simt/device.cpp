@@ -186,8 +186,8 @@ void device_fill(const DeviceId& device, void* to, int byte, std::size_t bytes) 
   std::memset(to, byte, bytes);
 }
 
-void reserve_malloc_heap(const DeviceId& device) {
-  if (device.kind == DeviceKind::cuda) cuda_runtime::reserve_malloc_heap(device.index);
+void reserve_malloc_heap(const DeviceId& device, std::size_t bytes) {
+  if (device.kind == DeviceKind::cuda) cuda_runtime::reserve_malloc_heap(device.index, bytes);
 }
 
 std::size_t device_available(const DeviceId& device) {

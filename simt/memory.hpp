@@ -24,8 +24,8 @@ void device_free(const DeviceId& device, void* pointer, std::size_t bytes) noexc
 void device_upload(const DeviceId& device, void* to, const void* from_host, std::size_t bytes);
 void device_download(const DeviceId& device, void* to_host, const void* from, std::size_t bytes);
 void device_fill(const DeviceId& device, void* to, int byte, std::size_t bytes);
-// Gives malloc() in kernels a part of a GPU's memory (device_heap.hpp).
-void reserve_malloc_heap(const DeviceId& device);
+// Gives malloc() in kernels at least this much of a GPU's memory (device_heap.hpp).
+void reserve_malloc_heap(const DeviceId& device, std::size_t bytes);
 // Bytes that can still be allocated.
 std::size_t device_available(const DeviceId& device);
 

@@ -8,6 +8,7 @@
 #include "bench/program/messages.hpp"
 #include "bench/results/format.hpp"
 #include "host_alloc/host_memory.hpp"
+#include "simt/memory.hpp"
 
 namespace heapwood::bench {
 
@@ -94,7 +95,7 @@ simt::DeviceInfo choose_device(const DeviceOptions& options, const Allocators& a
         return !entry->traits->in_pool ||
                entry->options.large_backend == alloc::LargeBackend::builtin;
       }))
-    simt::reserve_malloc_heap(device.id);
+    simt::reserve_malloc_heap(device.id, 1);
   return device;
 }
 
