@@ -95,7 +95,7 @@ simt::DeviceInfo choose_device(const DeviceOptions& options, const Allocators& a
         return !entry->traits->in_pool ||
                entry->options.large_backend == alloc::LargeBackend::builtin;
       }))
-    simt::reserve_malloc_heap(device.id, 1);
+    simt::reserve_malloc_heap(device.id, 1);  // the least: 1/16 of the memory
   return device;
 }
 

@@ -159,7 +159,7 @@ Soup outlier(Random& random) {
 }
 
 #ifdef HEAPWOOD_LONG_TESTS
-constexpr std::uint64_t default_meshes = 300;
+constexpr std::uint64_t default_meshes = 500;
 #else
 constexpr std::uint64_t default_meshes = 150;
 #endif

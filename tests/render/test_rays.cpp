@@ -271,7 +271,7 @@ constexpr std::size_t far_rays = 20'000;
 #endif
 // The watertight test does not move rays: from far away all cells overlap, and each ray tests all
 // triangles.
-constexpr std::size_t far_watertight_rays = 250;
+constexpr std::size_t far_watertight_rays = 500;
 
 // No ray passes through a closed surface, from however far away it starts. Rays from far away are
 // traced with the watertight test, so none passes at an edge either.
