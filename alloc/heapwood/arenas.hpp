@@ -18,6 +18,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "alloc/allocator.hpp"
 #include "alloc/heapwood/words.hpp"
@@ -55,11 +56,10 @@ class Arenas {
   // finds them, and the thread that high_water gives one to owns it immediately. 0 with persistent
   // warps.
   std::uint32_t fresh_end = 0;
-  // Stored, not derived from `shift`, because every allocation from a warp's own arena reads it.
-  std::uint32_t granules_per_arena = 0;
+  // Per arena. Stored, not derived from `shift`: each allocation from a warp's own arena reads it.
+  std::uint32_t granules = 0;
 
   HEAPWOOD_INLINE std::uint32_t arena_bytes() const { return 1u << shift; }
-  HEAPWOOD_INLINE std::uint32_t granules() const { return granules_per_arena; }
   HEAPWOOD_INLINE std::byte* address(std::uint32_t arena, std::uint32_t granule_in_it) const {
     return memory + (std::size_t{arena} << shift) + std::size_t{granule_in_it} * granule;
   }
@@ -70,6 +70,15 @@ class Arenas {
   }
   HEAPWOOD_INLINE Word count(std::uint32_t a) const { return Word(counts[a]); }
   HEAPWOOD_INLINE Word superblock(std::uint32_t s) const { return Word(superblock_words[s]); }
+  // Whether arena a is in a span of superblocks. relaxed: a hint.
+  HEAPWOOD_INLINE bool is_in_span(std::uint32_t a) const {
+    return is_span(superblock(a / per_superblock).load(simt::relaxed));
+  }
+  // Advances high_water past the span of superblocks that arena a is in, if any. relaxed: a hint.
+  HEAPWOOD_INLINE void advance_past_span(std::uint32_t a) const {
+    if (is_in_span(a))
+      Word(*high_water).fetch_max((a / per_superblock + 1) * per_superblock, simt::relaxed);
+  }
   // Number of superblock words, padded to the width of one look by a search.
   HEAPWOOD_INLINE static std::uint32_t padded(std::uint32_t superblocks) {
     return (superblocks + 31) / 32 * 32;
@@ -123,7 +132,6 @@ class Arenas {
     while (bits != 0) {
       const std::uint32_t behind = bits & ~0u << turn % Team::mask_width;
       const std::uint32_t i = simt::lowest_bit(behind != 0 ? behind : bits);
-      // One lane takes the arena, by an exchange of its count.
       if (team.once([&] { return take_arena(first + i, value) ? 1u : 0u; }) != 0) return first + i;
       bits &= ~(1u << i);
     }
@@ -162,13 +170,13 @@ class Arenas {
     HEAPWOOD_ROLLED
     for (std::uint32_t i = 0; i < attempts && all <= per_superblock && a == none; ++i) {
       const std::uint32_t s = scaled(hashed(seed + i), run_capacity / per_superblock);
-      a = take_run(team, run_first / per_superblock + s, all, head_word(all, false));
+      a = take_run(team, run_first / per_superblock + s, all, head_word(all));
     }
     if (a == none) return {};
     if (n != 0 && more != 0 && team.first() == 0) {
       // relaxed: the thread that frees a block received it from this thread.
-      count(a).fetch_add(head_word(n, false) - head_word(all, false), simt::relaxed);
-      count(a + n).fetch_add(head_word(more, false) - body, simt::relaxed);
+      count(a).fetch_add(head_word(n) - head_word(all), simt::relaxed);
+      count(a + n).fetch_add(head_word(more) - body, simt::relaxed);
     }
     team.sync();  // makes the acquires visible to all lanes
     return {address(a, 0), address(a + n, 0)};
@@ -218,8 +226,8 @@ class Arenas {
       release_reserved_from(team, below);
     } else if (team.first() == 0) {
       // relaxed: a thread that frees the block received it from this thread.
-      if (n != 0) count(run_first + below).store(head_word(n, false), simt::relaxed);
-      if (more != 0) count(run_first + below + n).store(head_word(more, false), simt::relaxed);
+      if (n != 0) count(run_first + below).store(head_word(n), simt::relaxed);
+      if (more != 0) count(run_first + below + n).store(head_word(more), simt::relaxed);
     }
     return fits;
   }
@@ -242,10 +250,8 @@ class Arenas {
     release_reserved_from(team, static_cast<std::uint32_t>(ticket));
     return reserve - static_cast<std::uint32_t>(ticket);
   }
-  // The first word of n arenas or superblocks that form one block; the other words are `body`.
-  HEAPWOOD_INLINE static std::uint32_t head_word(std::uint32_t n, bool in_superblocks) {
-    return n == 1 && !in_superblocks ? 1 : span + n;
-  }
+  // The first word of n arenas that form one block; the other words are `body`.
+  HEAPWOOD_INLINE static std::uint32_t head_word(std::uint32_t n) { return n == 1 ? 1 : span + n; }
   // Ensures that superblock s is split, so that its arenas may be claimed individually. Returns
   // false if it belongs to a span.
   HEAPWOOD_INLINE bool ensure_split(std::uint32_t s) const {
@@ -283,7 +289,7 @@ class Arenas {
   }
   // Number of arenas in a block of n granules.
   HEAPWOOD_INLINE std::uint32_t arenas_for(std::uint32_t n) const {
-    return (n + granules() - 1) >> (shift - 4);
+    return (n + granules - 1) >> (shift - 4);
   }
   // Claims one block of arenas of its own.
   template <class Team>
@@ -293,7 +299,7 @@ class Arenas {
     if (r > arenas) return nullptr;
     if (r <= per_superblock) {
       const auto n = static_cast<std::uint32_t>(r);
-      const std::uint32_t a = claim(team, n, head_word(n, false), seed, thorough);
+      const std::uint32_t a = claim(team, n, head_word(n), seed, thorough);
       return a == none ? nullptr : address(a, 0);
     }
     if (!thorough) return nullptr;
@@ -327,7 +333,7 @@ class Arenas {
   // mask_width. relaxed: only a candidate; the exchange decides.
   template <class Team>
   HEAPWOOD_INLINE std::uint32_t free_mask(const Team& team, std::uint32_t first) const {
-    const bool in_span = is_span(superblock(first / per_superblock).load(simt::relaxed));
+    const bool in_span = is_in_span(first);
     std::uint32_t* const words = counts + first;  // one base address with small offsets
     return team.mask([&](std::uint32_t i) {
       return static_cast<bool>((Word(words[i]).load(simt::relaxed) == 0) & !in_span);
@@ -418,20 +424,21 @@ class Arenas {
     }
     return none;
   }
+  // Searches the whole pool for r adjacent arenas: a warp alone, single lanes cooperatively.
   template <class Team>
   HEAPWOOD_INLINE std::uint32_t search_run(const Team& team, std::uint32_t r,
                                            std::uint32_t value) const {
-    HEAPWOOD_ROLLED
-    for (std::uint32_t s = 0; s < superblocks; ++s) {
-      const std::uint32_t a = take_run(team, s, r, value);
-      if (a != none) return a;
+    const auto look = [&](std::uint32_t s) { return take_run(team, s, r, value); };
+    if constexpr (std::is_same_v<Team, SingleLane>) {
+      return cooperative_search(team, search_tickets[r - 1], superblocks, look);
+    } else {
+      HEAPWOOD_ROLLED
+      for (std::uint32_t s = 0; s < superblocks; ++s) {
+        const std::uint32_t a = look(s);
+        if (a != none) return a;
+      }
+      return none;
     }
-    return none;
-  }
-  HEAPWOOD_INLINE std::uint32_t search_run(const SingleLane& team, std::uint32_t r,
-                                           std::uint32_t value) const {
-    return cooperative_search(team, search_tickets[r - 1], superblocks,
-                              [&](std::uint32_t s) { return take_run(team, s, r, value); });
   }
   // Takes r adjacent arenas that have probably never been used.
   template <class Team>
@@ -457,9 +464,8 @@ class Arenas {
       if (take_run_at(team, a, r, span_words(value))) return a;
       // Advances past the superblocks of a span and past the reserve.
       team.once([&] {
-        const std::uint32_t last = a + r - 1, s = last / per_superblock;
-        if (is_span(superblock(s).load(simt::relaxed)))
-          Word(*high_water).fetch_max((s + 1) * per_superblock, simt::relaxed);
+        const std::uint32_t last = a + r - 1;
+        advance_past_span(last);
         if (last - run_first < reserve)
           Word(*high_water).fetch_max(run_first + reserve, simt::relaxed);
         return 0u;

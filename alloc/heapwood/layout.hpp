@@ -133,11 +133,11 @@ class Layout {
     while ((has_persistent_warps || a.shift < max_page_shift) &&
            pool.bytes >> a.shift >= OwnedBlocks::no_arena)
       ++a.shift;
-    a.granules_per_arena = 1u << (a.shift - 4);
+    a.granules = 1u << (a.shift - 4);
     pages.arena_shift = a.shift - 4;
     pages.word_shift = pages.arena_shift > 5 ? pages.arena_shift - 5 : 0;
     if (!has_persistent_warps) {
-      shared.classes = BlockClass::of(a.granules()).index() + 1;
+      shared.classes = BlockClass::of(a.granules).index() + 1;
       shared.max_in_page = a.arena_bytes();
     }
     auto n = std::min<std::uint64_t>(pool.bytes >> a.shift, OwnedBlocks::no_arena - 1);

@@ -80,16 +80,11 @@ struct PageSearch : PageSlots {
   HEAPWOOD_INLINE std::uint32_t parts() const {
     return pages.arenas.superblocks * (Arenas::per_superblock / SingleLane::mask_width);
   }
-  // Whether the 8 arenas from `first_arena` on are in a span of superblocks. relaxed: a hint.
-  HEAPWOOD_INLINE bool are_in_span(std::uint32_t first_arena) const {
-    return is_span(
-        pages.arenas.superblock(first_arena / Arenas::per_superblock).load(simt::relaxed));
-  }
   // Takes a free arena as a page, or free blocks of class c, with `or_larger` also of a larger one,
   // in 8 arenas from `first_arena` on. relaxed, here and below: hints.
   HEAPWOOD_INLINE OwnedBlocks take_in_arenas(BlockClass c, std::uint32_t first_arena,
                                              bool or_larger) const {
-    if (are_in_span(first_arena)) return OwnedBlocks::nothing();
+    if (pages.arenas.is_in_span(first_arena)) return OwnedBlocks::nothing();
     std::uint32_t* const counts = pages.arenas.counts + first_arena;
     std::uint32_t* const marks = pages.marks + (std::size_t{first_arena} << pages.word_shift);
     // Look at the counts and the first words of marks of all arenas at once.
@@ -127,7 +122,7 @@ struct PageSearch : PageSlots {
   // Releases the pages without a block in use that begin in 8 arenas from `first_arena` on. Returns
   // their number.
   HEAPWOOD_INLINE std::uint32_t release_free_pages(std::uint32_t first_arena) const {
-    if (are_in_span(first_arena)) return 0;
+    if (pages.arenas.is_in_span(first_arena)) return 0;
     std::uint32_t* const counts = pages.arenas.counts + first_arena;
     std::uint32_t released = 0, begins = SingleLane().mask([&](std::uint32_t k) {
       const PageWord page(Arenas::Word(counts[k]).load(simt::relaxed));

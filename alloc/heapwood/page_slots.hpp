@@ -3,8 +3,6 @@
 // multiprocessor has a few slots for each class of blocks.
 #pragma once
 
-#include <cstdint>
-
 #include "alloc/heapwood/pages.hpp"
 
 namespace heapwood::alloc::arena {
@@ -86,7 +84,6 @@ class Refusals {
   static constexpr std::uint32_t recorded = 1u << 31;
   // Max superblocks of a pool in which no request is refused without a search.
   static constexpr std::uint32_t small_pool_superblocks = 64;
-  using Word = simt::atomic_ref<std::uint64_t>;
 
   HEAPWOOD_INLINE explicit Refusals(std::uint64_t& word) : word_(word) {}
 
@@ -112,7 +109,7 @@ class Refusals {
   HEAPWOOD_INLINE void clear() const { word_.store(none, simt::relaxed); }
 
  private:
-  Word word_;
+  simt::atomic_ref<std::uint64_t> word_;
 };
 
 // Up to n of the set bits, in circular order from bit `turn` % 32 on. n is not 0.
@@ -171,8 +168,7 @@ struct PageSlots {
     return Refusals(refusals[i & ((1u << slot_shift) - 1)]);
   }
 
-  // Whether a search for this class or a smaller one has found the pool full, and no later request
-  // has found a block in its look at one part. relaxed, here and below: hints.
+  // Whether the pool is full for the class (page_search.hpp). relaxed, here and below: hints.
   HEAPWOOD_INLINE bool is_full_for(BlockClass c) const {
     return c.index() + HintWord(tickets[full_from]).load(simt::relaxed) >= max_classes;
   }
@@ -181,8 +177,7 @@ struct PageSlots {
       HintWord(tickets[full_from]).fetch_max(max_classes - c.index(), simt::relaxed);
   }
   HEAPWOOD_INLINE void clear_full() const { HintWord(tickets[full_from]).store(0, simt::relaxed); }
-  // Whether a search for this class has found neither a free arena nor a free block of the class,
-  // and no later request has found one in its look at one part: only larger classes may serve.
+  // Whether the pool is short of the class: only larger classes may serve.
   HEAPWOOD_INLINE bool is_short_of(BlockClass c) const {
     return HintWord(tickets[short_of + c.index()]).load(simt::relaxed) != 0;
   }

@@ -187,10 +187,7 @@ struct Pages {
       if (run == 0 ? arenas.take_arena(a, first_count)
                    : arenas.take_run_at(SingleLane(), a, n, count_of))
         return OwnedBlocks::page(a, run);
-      // Advances past the superblocks of a span. relaxed: hints.
-      const std::uint32_t s = a / Arenas::per_superblock;
-      if (is_span(arenas.superblock(s).load(simt::relaxed)))
-        Word(*arenas.high_water).fetch_max((s + 1) * Arenas::per_superblock, simt::relaxed);
+      arenas.advance_past_span(a);
     }
     return OwnedBlocks::nothing();
   }

@@ -29,7 +29,7 @@ struct alignas(16) WarpArena {
 
   HEAPWOOD_INLINE bool contains(const void* block, const Arenas& arenas) const {
     return static_cast<std::size_t>(static_cast<const std::byte*>(block) - base) <
-           std::size_t{arenas.granules()} * granule;
+           std::size_t{arenas.granules} * granule;
   }
 };
 
@@ -122,8 +122,8 @@ class PrivateArena {
   HEAPWOOD_INLINE BlockPair allocate_pair(Warp& warp, std::uint32_t first, std::uint32_t second) {
     const WarpArena from = state_.own;
     const std::uint32_t used = from.used + first + second;
-    if (used > arenas_.granules()) {
-      if (first + second <= arenas_.granules())
+    if (used > arenas_.granules) {
+      if (first + second <= arenas_.granules)
         return allocate_pair_in_next(warp, state_, first, second);
       return state_.has_reserve ? allocate_pair_from_reserve(warp, state_, first, second)
                                 : allocate_pair_as_runs(warp, state_, first, second);
@@ -133,18 +133,18 @@ class PrivateArena {
     return {block, block + std::size_t{first} * granule};
   }
   // An arena counts its blocks and does not know their sizes.
-  HEAPWOOD_INLINE bool may_shrink(std::uint32_t n) const { return n <= arenas_.granules(); }
+  HEAPWOOD_INLINE bool may_shrink(std::uint32_t n) const { return n <= arenas_.granules; }
   HEAPWOOD_INLINE bool try_allocate(Warp& warp, std::uint32_t n, void*& block) {
     const WarpArena own = state_.own;
     const std::uint32_t used = own.used + n;
-    if (used > arenas_.granules()) return false;
+    if (used > arenas_.granules) return false;
     set_own(warp, state_, used, own.live + (n != 0 ? 1 : 0));
     block = own.base + std::size_t{own.used} * granule;
     return true;
   }
   // Replaces the arena by one with room for n granules, if one is found without a search.
   HEAPWOOD_INLINE bool make_room(Warp& warp, std::uint32_t n) {
-    return n <= arenas_.granules() && make_room_slow(warp, state_, n);
+    return n <= arenas_.granules && make_room_slow(warp, state_, n);
   }
   HEAPWOOD_INLINE bool try_deallocate(Warp& warp, void* block, std::uint32_t n) {
     const WarpArena own = state_.own;
@@ -190,7 +190,7 @@ class PrivateArena {
   // block spans several arenas.
   HEAPWOOD_INLINE bool defer_free(Warp& warp, void* block, std::uint32_t n) {
     const std::uint32_t deferred = state_.deferred_count;
-    if (n > arenas_.granules() || deferred == WarpState::max_deferred) return false;
+    if (n > arenas_.granules || deferred == WarpState::max_deferred) return false;
     warp.sync();  // all lanes have read
     if (warp.lane() == 0) {
       state_.deferred[deferred] = static_cast<std::byte*>(block);
@@ -214,23 +214,22 @@ class PrivateArena {
   // all warps wait for the warp that splits the first large nodes there. In a kernel of at least 16
   // warps per multiprocessor, at least one per multiprocessor does this.
   HEAPWOOD_INLINE void warm_instruction_cache(Warp& warp) {
-    const std::uint32_t n = arenas_.granules() + 1;
+    const std::uint32_t n = arenas_.granules + 1;
     void* const block = allocate_pair_from_reserve(warp, state_, n, 0).first;
     if (block != nullptr) deallocate_slow(warp, state_, block, n);
   }
   static HEAPWOOD_OUTLINE bool make_room_slow(Warp warp, State warp_state, std::uint32_t n) {
-    WarpState& state = *warp_state;
-    return n < state.own.used && claim_next(warp, warp_state, true, 0, 0) != nullptr;
+    return n < (*warp_state).own.used && claim_next(warp, warp_state, true, 0, 0) != nullptr;
   }
   // Allocates two blocks that do not fit the warp's arena from another one.
   static HEAPWOOD_OUTLINE BlockPair allocate_pair_in_next(Warp warp, State warp_state,
                                                           std::uint32_t first,
                                                           std::uint32_t second) {
-    WarpState& state = *warp_state;
     const std::uint32_t total = first + second,
                         blocks = (first != 0 ? 1 : 0) + (second != 0 ? 1 : 0);
-    std::byte* const base = claim_next(warp, warp_state, total < state.own.used, total, blocks);
-    if (base == nullptr) return allocate_pair_individually(warp, state, first, second);
+    const bool replace_own = total < (*warp_state).own.used;
+    std::byte* const base = claim_next(warp, warp_state, replace_own, total, blocks);
+    if (base == nullptr) return allocate_pair_individually(warp, warp_state, first, second);
     return {base, base + std::size_t{first} * granule};
   }
   // Claims an arena and allocates its first `used` granules, for `blocks` blocks. With
@@ -241,8 +240,7 @@ class PrivateArena {
                                                 std::uint32_t used, std::uint32_t blocks) {
     WarpState& state = *warp_state;
     const Arenas& arenas = state.arenas;
-    const std::uint32_t seed = search_seed(warp, state.own, arenas);
-    // Flush the deferred frees, claim the arena, then install it.
+    const std::uint32_t seed = search_seed(warp, state);
     hand_over(warp, warp_state, replace_own);
     const std::uint32_t a =
         claim_for_warp(arenas, warp, replace_own ? open : blocks, seed, state.known_used);
@@ -260,13 +258,11 @@ class PrivateArena {
     const std::uint32_t n = arenas.arenas_for(first), all = n + arenas.arenas_for(second);
     if (all > arenas.reserve / 4) return allocate_pair_as_runs(warp, warp_state, first, second);
     // Take a ticket for the arenas. relaxed: each ticket is handed out once.
-    std::uint64_t ticket =
-        warp.lane() == 0 ? simt::global_ref(arenas.run_tickets[0]).fetch_add(all, simt::relaxed)
-                         : 0;
-    ticket = warp.shfl(ticket, 0);
+    const WholeWarp<Warp> team(warp);
+    const std::uint64_t ticket = team.once(
+        [&] { return simt::global_ref(arenas.run_tickets[0]).fetch_add(all, simt::relaxed); });
     const auto below = static_cast<std::uint32_t>(ticket);
-    if (ticket >= arenas.reserve ||
-        !arenas.take_reserved(WholeWarp<Warp>(warp), below, n, all - n)) {
+    if (ticket >= arenas.reserve || !arenas.take_reserved(team, below, n, all - n)) {
       if (warp.lane() == 0) state.has_reserve = false;
       return allocate_pair_as_runs(warp, warp_state, first, second);
     }
@@ -291,7 +287,7 @@ class PrivateArena {
     const Arenas& arenas = state.arenas;
     if (arenas.arenas_for(first) + arenas.arenas_for(second) > Arenas::per_superblock)
       return claim_superblock_runs(warp, warp_state, first, second);
-    return arenas.claim_runs(warp, first, second, search_seed(warp, state.own, arenas));
+    return arenas.claim_runs(warp, first, second, search_seed(warp, state));
   }
   static HEAPWOOD_OUTLINE BlockPair claim_superblock_runs(Warp warp, State warp_state,
                                                           std::uint32_t first,
@@ -303,7 +299,7 @@ class PrivateArena {
   // arenas have at least 32 KiB, as in the large pools of builders: space for 1,024 clipped refs,
   // the largest node that one warp splits alone, so few blocks are of this kind.
   HEAPWOOD_INLINE static bool takes_own_run(const Arenas& arenas, std::uint32_t n) {
-    return arenas.shift >= 15 || n == 0 || n > arenas.granules();
+    return arenas.shift >= 15 || n == 0 || n > arenas.granules;
   }
   static HEAPWOOD_OUTLINE BlockPair allocate_pair_individually(Warp warp, State warp_state,
                                                                std::uint32_t first,
@@ -320,9 +316,9 @@ class PrivateArena {
     WarpState& state = *warp_state;
     warp.sync();  // lane 0 has written
     // Several arenas; the warp's own arena; the next one; or any, by a search.
-    if (n > state.arenas.granules()) return allocate_run(warp, state, n);
+    if (n > state.arenas.granules) return allocate_run(warp, state, n);
     const WarpArena own = state.own;
-    if (own.used + n <= state.arenas.granules()) {
+    if (own.used + n <= state.arenas.granules) {
       set_own(warp, state, own.used + n, own.live + 1);
       warp.sync();
       return own.base + std::size_t{own.used} * granule;
@@ -341,9 +337,8 @@ class PrivateArena {
       block = search_for_span(warp, state, n);
     return block != nullptr ? block : collect_run(warp, state, n);
   }
-  HEAPWOOD_INLINE static std::uint32_t search_seed(Warp& warp, const WarpArena& own,
-                                                   const Arenas& arenas) {
-    return warp.worker() + arenas.index(own.base) * seed_stride;
+  HEAPWOOD_INLINE static std::uint32_t search_seed(Warp& warp, const WarpState& state) {
+    return warp.worker() + state.arenas.index(state.own.base) * seed_stride;
   }
   // Claims an arena with a search, for the block alone or to replace the warp's arena. Searches
   // the whole pool only if the warp's slot has not just refused a request of this size.
@@ -360,7 +355,7 @@ class PrivateArena {
         arenas.superblocks <= Refusals::small_pool_superblocks
             ? 0
             : team.once([&] { return refusals.refuse(n, arenas.superblocks); });
-    const std::uint32_t seed = search_seed(warp, state.own, arenas) + refusal * seed_stride;
+    const std::uint32_t seed = search_seed(warp, state) + refusal * seed_stride;
     const bool thorough = Refusals::search_due(refusal);
     // Claim an arena, if need be with the reserve.
     std::uint32_t a = arenas.claim(team, 1, value, seed, thorough);
@@ -378,14 +373,13 @@ class PrivateArena {
   static HEAPWOOD_OUTLINE void* search_for_span(Warp warp, State warp_state, std::uint32_t n) {
     WarpState& state = *warp_state;
     void* const block = state.arenas.claim_span(WholeWarp<Warp>(warp), std::size_t{n} * granule,
-                                                search_seed(warp, state.own, state.arenas), true);
+                                                search_seed(warp, state), true);
     warp.sync();  // makes the claim's acquire visible to all lanes
     return block;
   }
   // Collects a run for a block of more arenas than a superblock has.
   static HEAPWOOD_OUTLINE void* collect_run(Warp warp, State warp_state, std::uint32_t n) {
-    WarpState& state = *warp_state;
-    const Arenas& arenas = state.arenas;
+    const Arenas& arenas = (*warp_state).arenas;
     const std::uint32_t r = arenas.arenas_for(n);
     if (r <= Arenas::per_superblock || r > arenas.arenas / 8) return nullptr;
     hand_over(warp, warp_state, true);  // its arena and blocks may be in the way

@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Serves a large block when enough arenas are free, but nowhere enough of them side by side: one
-// warp takes adjacent arenas one by one, as each becomes free.
+// warp takes adjacent arenas one by one, as each becomes free, and keeps them until it has all.
 #pragma once
-
-#include <cstdint>
 
 #include "alloc/heapwood/arenas.hpp"
 
 namespace heapwood::alloc::arena {
 
-// Collects r adjacent arenas as one block. A range is r / 32 superblocks (rounded up); the warp
-// collects in the range with the most free arenas and keeps those that it has claimed until all are
-// free. collect() returns the first arena, or `none` if another warp of the pool is collecting, no
-// range has a free arena, a superblock of the range belongs to a span, or some arena did not become
-// free in max_rounds looks. Only one warp of a pool collects at a time, so no two wait for each
-// other's arenas, and `collected` marks this warp's.
+// Collects r adjacent arenas as one block, in the range with the most free arenas. A range is
+// r / 32 superblocks (rounded up). collect() returns the first arena, or `none` if another warp
+// of the pool is collecting, no range has a free arena, a superblock of the range belongs to a
+// span, or some arena did not become free in max_rounds looks. Only one warp of a pool collects at
+// a time, so no two wait for each other's arenas, and `collected` marks this warp's.
 template <class Warp>
 class RunCollector {
  public:
@@ -87,7 +84,7 @@ class RunCollector {
     HEAPWOOD_ROLLED
     for (std::uint32_t i = team_.first(); i < r_; i += team_.stride()) {
       const Arenas::Word count = arenas_.count(first_ + i);
-      const std::uint32_t value = !with_block ? 0 : i == 0 ? Arenas::head_word(r_, false) : body;
+      const std::uint32_t value = !with_block ? 0 : i == 0 ? Arenas::head_word(r_) : body;
       if (count.load(simt::relaxed) == collected) count.fetch_add(value - collected, simt::relaxed);
     }
   }
