@@ -80,8 +80,9 @@ class Growth {
   // `all`: of Layout::plan(). `initial_bytes`: of blocks, at least a superblock.
   Growth(Pool pool, const SharedPages& all, std::size_t initial_bytes)
       : pool_(pool), all_(all.pages.arenas), shared_(all) {
-    Layout::use_part(shared_, superblocks_for(initial_bytes));
-    initial_ = superblocks();
+    initial_ = superblocks_for(initial_bytes);
+    set_superblocks(initial_);
+    Layout::plan_runs(shared_);
   }
 
   const SharedPages& shared() const { return shared_; }
@@ -162,10 +163,13 @@ class Growth {
   std::size_t bytes_of(std::uint32_t superblocks) const {
     return std::size_t{arenas_of(superblocks)} << all_.shift;
   }
-  template <class Device>
-  void resize(std::uint32_t superblocks, const Device& device) {
+  void set_superblocks(std::uint32_t superblocks) {
     shared_.pages.arenas.superblocks = superblocks;
     shared_.pages.arenas.arenas = arenas_of(superblocks);
+  }
+  template <class Device>
+  void resize(std::uint32_t superblocks, const Device& device) {
+    set_superblocks(superblocks);
     simt::device_upload(device.id(), pool_.base, &shared_, sizeof(shared_));
   }
 

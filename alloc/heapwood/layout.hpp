@@ -8,8 +8,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -72,51 +70,6 @@ struct InitialWords {
   }
 };
 
-// Visits the regions of the pool in order of offset. Free regions of arenas are runs of free arenas
-// within one superblock and runs of superblocks without a used arena. A span is one used region.
-// For any other arena that is not free, `divided(i, add)` adds its regions with add(bytes, state)
-// and returns how many arenas they fill; 0: the arena is one used region. `counts` is padded to
-// whole superblocks.
-template <class Visitor, class Divided>
-void walk_arenas(Pool pool, const Arenas& a, const std::vector<std::uint32_t>& counts,
-                 const std::vector<std::uint32_t>& superblocks, Visitor visit, Divided divided) {
-  const auto empty = [&](std::uint32_t s) {
-    if (s >= a.superblocks || is_span(superblocks[s])) return false;
-    const auto first = counts.begin() + s * Arenas::per_superblock;
-    return std::all_of(first, first + a.arenas_in(s), [](std::uint32_t c) { return c == 0; });
-  };
-  std::size_t offset = 0;
-  const auto add = [&](std::size_t bytes, Region::State state) {
-    if (bytes > 0) visit(Region{offset, bytes, state});
-    offset += bytes;
-  };
-  add(static_cast<std::size_t>(a.memory - pool.base), Region::State::metadata);
-  for (std::uint32_t i = 0, n = 0; i < a.arenas; i += n) {
-    const std::uint32_t s = i / Arenas::per_superblock, word = counts[i];
-    n = 1;
-    Region::State state = Region::State::used;
-    if (i % Arenas::per_superblock == 0 && is_span(superblocks[s])) {
-      n = std::min((superblocks[s] - span) * Arenas::per_superblock, a.arenas - i);
-    } else if (i % Arenas::per_superblock == 0 && empty(s)) {
-      state = Region::State::free;
-      n = a.arenas_in(s);
-      for (std::uint32_t next = s + 1; empty(next); ++next) n += a.arenas_in(next);
-    } else if (word == 0) {
-      state = Region::State::free;
-      while ((i + n) % Arenas::per_superblock != 0 && i + n < a.arenas && counts[i + n] == 0) ++n;
-    } else if (is_span(word)) {
-      n = word - span;
-    } else if (const std::uint32_t added = divided(i, add); added != 0) {
-      n = added;
-      continue;
-    }
-    if (n == 0 || n > a.arenas - i)
-      throw Error(Exit::failed, "heapwood: arena " + std::to_string(i) + " is within no block");
-    add(std::size_t{n} << a.shift, state);
-  }
-  add(pool.bytes - offset, Region::State::metadata);
-}
-
 class Layout {
  public:
   // Chooses the arena size and lays out the tables. `initial_bytes`: of AllocatorOptions; the slots
@@ -154,6 +107,34 @@ class Layout {
     }
   }
 
+  // Where runs are allocated, the reserve, and how many warps may hold an arena.
+  static void plan_runs(SharedPages& shared, bool has_persistent_warps = false,
+                        std::size_t spare_bytes_for_warps = 0) {
+    Arenas& a = shared.pages.arenas;
+    // Runs are placed away from the arenas that persistent warps claim first, and end where the
+    // last quarter begins: spans of superblocks are taken from the pool's end, and need superblocks
+    // that are not split.
+    const std::uint32_t quarter = std::max(a.arenas / 4, 1u);
+    a.run_capacity = static_cast<std::uint32_t>(simt::bit_floor(quarter));
+    a.run_first = 3 * quarter - a.run_capacity;
+    // The reserve (Arenas::take_reserved) is at most half of the spare memory.
+    const bool has_spare_memory = spare_bytes_for_warps / 2 >= std::size_t{a.run_capacity}
+                                                                   << a.shift;
+    a.reserve = a.shift >= max_shift && has_spare_memory ? a.run_capacity : 0;
+    // Half of the arenas, in whole superblocks, which start out split. Large blocks find the other
+    // half whole.
+    a.fresh_end =
+        has_persistent_warps ? 0 : a.arenas / 2 / Arenas::per_superblock * Arenas::per_superblock;
+    shared.spare_arenas = static_cast<std::uint32_t>(spare_bytes_for_warps >> a.shift);
+    // Each warp needs its own arena, and a share of some for large blocks and for blocks that are
+    // live when their arena is closed: in all 1.4 spare arenas per warp (1.6 if they have at most
+    // 4 KiB), or four of any kind if the spare memory is not known.
+    const std::uint32_t spare = shared.spare_arenas;
+    shared.max_ample_warps = !has_persistent_warps         ? a.arenas / 4
+                             : a.shift <= small_pool_shift ? spare / 8 * 5
+                                                           : spare / 10 * 7;
+  }
+
   // Words of marks of the first superblocks, and those that a search reads beyond them.
   static std::size_t mark_words(const SharedPages& shared, std::uint32_t superblocks) {
     return (std::size_t{superblocks} * Arenas::per_superblock << shared.pages.word_shift) +
@@ -162,14 +143,6 @@ class Layout {
   // Two words for results of Growth (growth.hpp).
   static std::uint32_t* results(Pool pool) {
     return as<std::uint32_t>(pool.base + head_bytes + line + 24);
-  }
-
-  // Uses the first superblocks of a pool without persistent warps, of those that plan() has found.
-  static void use_part(SharedPages& shared, std::uint32_t superblocks) {
-    Arenas& a = shared.pages.arenas;
-    a.arenas = std::min(superblocks * Arenas::per_superblock, a.arenas);
-    a.superblocks = superblocks;
-    plan_runs(shared, false, 0);
   }
 
   // `table_superblocks`: those that plan() has found.
@@ -192,9 +165,10 @@ class Layout {
                     InitialWords{shared, table_superblocks, opened});
   }
 
-  // walk_arenas() with pages: each free block is a region of its own, because neighbours are not
-  // served as one block. A page without a block in use is free as a whole, because a search
-  // releases it.
+  // Visits the regions of the pool in order of offset. Free regions are runs of free arenas within
+  // one superblock, runs of superblocks without a used arena, and blocks of pages: each is a region
+  // of its own, because neighbours are not served as one block. A page without a block in use is
+  // free as a whole, because a search releases it. A span is one used region.
   template <class Visitor>
   static void walk(Pool pool, const SharedPages& shared, const HostView& host, Visitor visit) {
     SharedPages copy = shared;  // its marks and slots are copies, too
@@ -228,27 +202,7 @@ class Layout {
       if (free == pages.blocks_in(page.block_class(), page.run()))
         std::fill_n(counts.begin() + i, n, 0u);
     }
-    // Visit the arenas, and in pages each free block and the used blocks between them.
-    walk_arenas(pool, a, counts, superblocks, visit, [&](std::uint32_t i, auto add) {
-      const PageWord page(counts[i]);
-      if (!has_pages || !page.is_page()) return 0u;
-      const std::uint32_t n = 1u << page.run(), g = page.block_class().granules();
-      std::size_t used = 0, left = std::size_t{n} << a.shift;
-      for (std::uint32_t b = 0; b < pages.blocks_in(page.block_class(), page.run()); ++b) {
-        const Pages::Mark mark =
-            pages.mark_at((std::size_t{i} << a.shift) + std::size_t{b} * g * granule);
-        if ((*mark.word & mark.bit) == 0) {
-          used += g * granule;
-          continue;
-        }
-        left -= used + g * granule;
-        add(used, Region::State::used);
-        add(g * granule, Region::State::free);
-        used = 0;
-      }
-      add(left, Region::State::used);
-      return n;
-    });
+    visit_arenas(pool, copy, counts, superblocks, visit);
   }
 
  private:
@@ -306,35 +260,59 @@ class Layout {
     a.search_tickets = shared.tickets + SharedPages::arena_tickets;
     return offset;
   }
-  // Where runs are allocated, the reserve, and how many warps may hold an arena.
-  static void plan_runs(SharedPages& shared, bool has_persistent_warps,
-                        std::size_t spare_bytes_for_warps) {
-    Arenas& a = shared.pages.arenas;
-    // Runs are placed away from the arenas that persistent warps claim first, and end where the
-    // last quarter begins: spans of superblocks are taken from the pool's end, and need superblocks
-    // that are not split.
-    const std::uint32_t quarter = std::max(a.arenas / 4, 1u);
-    a.run_capacity = static_cast<std::uint32_t>(simt::bit_floor(quarter));
-    a.run_first = 3 * quarter - a.run_capacity;
-    // The reserve is hidden from all other allocations until a search fails. It is at most half of
-    // the spare memory.
-    const bool has_spare_memory = spare_bytes_for_warps / 2 >= std::size_t{a.run_capacity}
-                                                                   << a.shift;
-    a.reserve = a.shift >= max_shift && has_spare_memory ? a.run_capacity : 0;
-    // Half of the arenas, in whole superblocks, which start out split. Large blocks find the other
-    // half whole.
-    a.fresh_end =
-        has_persistent_warps ? 0 : a.arenas / 2 / Arenas::per_superblock * Arenas::per_superblock;
-    shared.spare_arenas = static_cast<std::uint32_t>(spare_bytes_for_warps >> a.shift);
-    // Each warp needs its own arena, and a share of some for large blocks and for blocks that are
-    // live when their arena is closed: in all 1.4 spare arenas per warp (1.6 if they have at most
-    // 4 KiB), or four of any kind if the spare memory is not known.
-    const std::uint32_t spare = shared.spare_arenas;
-    shared.max_ample_warps = !has_persistent_warps         ? a.arenas / 4
-                             : a.shift <= small_pool_shift ? spare / 8 * 5
-                                                           : spare / 10 * 7;
+  // Visits the arenas, and in pages each free block and the used blocks between them. The marks of
+  // `shared` are on the host, `counts` is padded to whole superblocks.
+  template <class Visitor>
+  static void visit_arenas(Pool pool, const SharedPages& shared,
+                           const std::vector<std::uint32_t>& counts,
+                           const std::vector<std::uint32_t>& superblocks, Visitor visit) {
+    const Pages& pages = shared.pages;
+    const Arenas& a = pages.arenas;
+    const auto empty = [&](std::uint32_t s) {
+      if (s >= a.superblocks || is_span(superblocks[s])) return false;
+      const auto first = counts.begin() + s * Arenas::per_superblock;
+      return std::all_of(first, first + a.arenas_in(s), [](std::uint32_t c) { return c == 0; });
+    };
+    std::size_t offset = 0;
+    const auto add_up_to = [&](std::size_t end, Region::State state) {
+      if (end > offset) visit(Region{offset, end - offset, state});
+      offset = end;
+    };
+    add_up_to(static_cast<std::size_t>(a.memory - pool.base), Region::State::metadata);
+    for (std::uint32_t i = 0, n = 0; i < a.arenas; i += n) {
+      const std::uint32_t s = i / Arenas::per_superblock, word = counts[i];
+      const std::size_t begin = offset;
+      const PageWord page(word);
+      n = 1;
+      Region::State state = Region::State::used;
+      if (i % Arenas::per_superblock == 0 && is_span(superblocks[s])) {
+        n = std::min((superblocks[s] - span) * Arenas::per_superblock, a.arenas - i);
+      } else if (i % Arenas::per_superblock == 0 && empty(s)) {
+        state = Region::State::free;
+        n = a.arenas_in(s);
+        for (std::uint32_t next = s + 1; empty(next); ++next) n += a.arenas_in(next);
+      } else if (word == 0) {
+        state = Region::State::free;
+        while ((i + n) % Arenas::per_superblock != 0 && i + n < a.arenas && counts[i + n] == 0) ++n;
+      } else if (is_span(word)) {
+        n = word - span;
+      } else if (shared.max_in_page != 0 && page.is_page()) {
+        n = 1u << page.run();
+        const std::size_t block_bytes = page.block_class().granules() * granule;
+        for (std::uint32_t b = 0; b < pages.blocks_in(page.block_class(), page.run()); ++b) {
+          const std::size_t block = b * block_bytes;
+          const Pages::Mark mark = pages.mark_at((std::size_t{i} << a.shift) + block);
+          if ((*mark.word & mark.bit) == 0) continue;
+          add_up_to(begin + block, Region::State::used);
+          add_up_to(begin + block + block_bytes, Region::State::free);
+        }
+      }
+      if (n == 0 || n > a.arenas - i)
+        throw Error(Exit::failed, "heapwood: arena " + std::to_string(i) + " is within no block");
+      add_up_to(begin + (std::size_t{n} << a.shift), state);
+    }
+    add_up_to(pool.bytes, Region::State::metadata);
   }
-
   // Pages that are in slots from the start: none in pools where they would be more than 1/32.
   static std::uint32_t opened_pages(const SharedPages& shared, unsigned multiprocessors) {
     const std::uint32_t of_each =
