@@ -36,7 +36,7 @@ def read(name, gpu="h100-80gb-hbm3"):
 
 def case(key):
     """The results of one case of the kept run of `heapwood reproduce`."""
-    return next(one["results"] for one in read("7c20e56-reproduce")["cases"] if one["key"] == key)
+    return next(one["results"] for one in read("4151cf9-reproduce", "h200")["cases"] if one["key"] == key)
 
 
 def digits(value):
@@ -58,7 +58,7 @@ def by_allocator(head, columns, cell, skip=()):
 def pool_builds():
     """{pool / peak bytes in use: builds of conference}, and AtomicMalloc's shortest time."""
     pools, times = {}, []
-    for one in read("4151cf9-pools", "h200")["results"]:
+    for one in read("974e071-pools", "h200")["results"]:
         if one["scene"] == "conference":
             pools.setdefault(one["memory"]["pool_bytes"], []).append(one)
             if (one["allocator"], one["status"]) == ("atomic", "ok"):
@@ -70,7 +70,7 @@ def pools():
     builds, best = pool_builds()
     return by_allocator(["pool / peak bytes in use"] + [f"{multiple:g}" for multiple in builds],
                         list(builds.values()), lambda r: f"{r['median_ms'] / best:.2f}",
-                        ("heapwood-general", "cuda"))
+                        ("heapwood-general",))
 
 
 def builds(scenes):
@@ -86,7 +86,9 @@ def slowdowns():
 
 def triangles():
     scenes = [f"atrium:{size}" for size in ("10k", "30k", "100k", "300k", "1m", "3m")]
-    return by_allocator(["build, ms", *scenes], builds(scenes), lambda r: digits(r["median_ms"]))
+    shown = {"atomic", "cuda", *COLOURS}
+    return by_allocator(["build, ms", *scenes], builds(scenes), lambda r: digits(r["median_ms"]),
+                        {r["allocator"] for r in builds(scenes)[0]} - shown)
 
 
 def malloc():

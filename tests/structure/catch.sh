@@ -109,7 +109,7 @@ catch_links() {
 # docs_tables.py notices changed figures, plots and results, and adds none of uncommitted code.
 catch_tables() {
   command -v python3 > /dev/null || exit 77
-  local root report results=$tree/docs/results/h200-4151cf9-pools.json.gz
+  local root report results=$tree/docs/results/h200-974e071-pools.json.gz
   root=$(cd "$here/../.." && pwd)
   tables() { python3 -B "$tree/scripts/docs_tables.py" "$@"; }
   cp -R --parents -t "$tree" "$root"/README.md "$root"/docs "$root"/scripts/docs_tables.py
