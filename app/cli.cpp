@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <cstdio>
+#include <memory>
 #include <new>
 
 #include "app/commands.hpp"
@@ -35,14 +36,6 @@ Exit codes: 0 done, 1 failed while running, 2 wrong usage, 3 unreadable file,
 
 void on_signal(int) { simt::interrupt(); }
 
-// Warns at the end of a command, even of a failed one, because what was measured is stored.
-struct ThrottlingWarning {
-  ThrottlingWarning() = default;
-  ThrottlingWarning(const ThrottlingWarning&) = delete;
-  ThrottlingWarning& operator=(const ThrottlingWarning&) = delete;
-  ~ThrottlingWarning() { warn_if_throttled(); }
-};
-
 int fail(Exit exit, const std::string& message) {
   clear_progress_line();
   // Flushes standard output first: if both streams go to one file, this keeps the order.
@@ -63,7 +56,7 @@ int finish(int exit) {
 }
 
 // If not `acts`, ends before the command's action.
-int parse_and_run(int argc, char** argv, bool acts) {
+int parse_and_run(int argc, char** argv, Commands commands, bool acts) {
   Program program("heapwood",
                   "Heapwood builds k-d trees on the GPU in one kernel, with the memory "
                   "allocator as a parameter.",
@@ -71,22 +64,20 @@ int parse_and_run(int argc, char** argv, bool acts) {
   Invocation invocation;
   add_host_memory_options(program, invocation.host);
   invocation.argv.assign(argv, argv + argc);
-  for (const auto add : {add_list, add_build, add_bench, add_stress, add_graph, add_strings,
-                         add_particles, add_replay, add_reproduce, add_animate, add_render,
-                         add_trace, add_host_bench, add_compare, add_merge})
-    add(program, invocation);
+  for (const auto add : commands) add(program, invocation);
   if (!program.parse(argc, argv)) return finish(static_cast<int>(Exit::done));
   invocation.files.writes(invocation.host.trace);
   invocation.files.check();
   if (!acts) return static_cast<int>(Exit::done);
   install_signal_handlers(on_signal);
-  const ThrottlingWarning warning;
+  // Warns at the end of the command, even of a failed one, because what was measured is stored.
+  const std::shared_ptr<void> at_end(nullptr, [](void*) { warn_if_throttled(); });
   return finish(static_cast<int>(with_host_memory(invocation.host, invocation.action)));
 }
 
-int run_and_report(int argc, char** argv, bool acts) {
+int run_and_report(int argc, char** argv, Commands commands, bool acts) {
   try {
-    return parse_and_run(argc, argv, acts);
+    return parse_and_run(argc, argv, commands, acts);
   } catch (const Error& error) {
     return fail(error.exit(), error.what());
   } catch (const std::bad_alloc&) {
@@ -99,17 +90,19 @@ int run_and_report(int argc, char** argv, bool acts) {
 
 }  // namespace
 
-int run(int argc, char** argv) {
+int run(int argc, char** argv, Commands commands) {
   hold_standard_streams();
   ignore_write_signals();
   try {
     prepare_for_lack_of_memory();
-    return run_and_report(argc, argv, true);
+    return run_and_report(argc, argv, commands, true);
   } catch (const std::bad_alloc&) {  // also of the message
     return out_of_memory();
   }
 }
 
-int check(int argc, char** argv) { return run_and_report(argc, argv, false); }
+int check(int argc, char** argv, Commands commands) {
+  return run_and_report(argc, argv, commands, false);
+}
 
 }  // namespace heapwood::app

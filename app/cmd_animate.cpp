@@ -272,7 +272,7 @@ void add_animate(Program& program, Invocation& invocation) {
   add_shard_and_device(command, measuring);
   command.when_chosen([options, &invocation] {
     for (const std::string& file : scenes::moving_files(options->scene))
-      invocation.files.reads_scene(file);
+      reads_scene(invocation.files, file);
     invocation.files.writes(options->measuring.json);
     if (!options->pictures.empty()) {
       for (unsigned frame = 0; frame < options->settings.frames; ++frame)

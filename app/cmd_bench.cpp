@@ -8,7 +8,7 @@
 #include "app/commands.hpp"
 #include "app/measuring.hpp"
 #include "bench/bench_runner.hpp"
-#include "bench/earlier_results.hpp"
+#include "bench/prepared_scene.hpp"
 #include "bench/program/messages.hpp"
 #include "bench/results/result.hpp"
 #include "scenes/scene.hpp"
@@ -155,7 +155,7 @@ void add_bench(Program& program, Invocation& invocation) {
   add_build_options(command, options->settings, true, &options->pools);
   add_shard_and_device(command, measuring);
   command.when_chosen([options, &invocation] {
-    for (const std::string& scene : options->scenes) invocation.files.reads_scene(scene);
+    for (const std::string& scene : options->scenes) reads_scene(invocation.files, scene);
     invocation.files.writes(options->measuring.json);
     invocation.action = [options, &invocation] { return bench(*options, invocation.argv); };
   });

@@ -2,7 +2,6 @@
 // The command build: builds one tree and reports time, quality, memory and requests.
 #include <memory>
 
-#include "alloc/recording/trace_file.hpp"
 #include "app/commands.hpp"
 #include "app/measuring.hpp"
 #include "app/output/tables.hpp"
@@ -76,21 +75,20 @@ Exit record(const BuildCommand& command) {
                 "with another --allocator",
                 command.allocator);
   }
-  OutputFile file(command.trace);
-  const simt::DeviceInfo device =
-      choose_device(command.device, {&entry}, CpuNote::when_work_starts);
-  const alloc::ProgramTrace trace =
-      with_scene(command, entry, device, 3, [&](PreparedScene& scene, auto& announce) {
-        return record_build(scene, entry, device, command.settings, announce);
-      });
-  if (trace.requests == 0)
-    throw_error(Exit::failed,
-                "build: --record-trace: no request succeeded, {} refused in a pool of "
-                "{}; use --pool auto",
-                count_text(trace.refused), bytes_text(trace.pool_bytes));
-  file.write(alloc::program_trace_file(trace));
-  fmt::print("{}\n", recorded_text(command.trace, trace));
-  return Exit::done;
+  return write_trace(command.trace, [&] {
+    const simt::DeviceInfo device =
+        choose_device(command.device, {&entry}, CpuNote::when_work_starts);
+    alloc::ProgramTrace trace =
+        with_scene(command, entry, device, 3, [&](PreparedScene& scene, auto& announce) {
+          return record_build(scene, entry, device, command.settings, announce);
+        });
+    if (trace.requests == 0)
+      throw_error(Exit::failed,
+                  "build: --record-trace: no request succeeded, {} refused in a pool of "
+                  "{}; use --pool auto",
+                  count_text(trace.refused), bytes_text(trace.pool_bytes));
+    return trace;
+  });
 }
 
 Exit build(const BuildCommand& command, const std::vector<std::string>& argv) {
@@ -176,7 +174,7 @@ void add_build(Program& program, Invocation& invocation) {
   }
   command.exclude("--record-trace", "--profile");
   command.when_chosen([options, &invocation] {
-    invocation.files.reads_scene(options->scene);
+    reads_scene(invocation.files, options->scene);
     for (const std::string& path : {options->json, options->profile, options->trace})
       invocation.files.writes(path);
     invocation.action = [options, &invocation] {

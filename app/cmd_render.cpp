@@ -286,7 +286,7 @@ void add_render(Program& program, Invocation& invocation) {
   command.when_chosen([options, command, &invocation] {
     options->has_rate = command.is_given("--fps");
     options->has_tone = command.is_given("--tone");
-    invocation.files.reads_scene(options->scene);
+    reads_scene(invocation.files, options->scene);
     for (const std::string& path : {options->path, options->environment})
       invocation.files.reads(path);
     if (options->path.empty()) invocation.files.writes_picture(options->output);

@@ -6,11 +6,11 @@
 #include "alloc/recording/trace_file.hpp"
 #include "app/commands.hpp"
 #include "app/measuring.hpp"
-#include "app/output/tables.hpp"
 #include "bench/program/command_files.hpp"
 #include "bench/program/messages.hpp"
 #include "bench/replay_bench.hpp"
 #include "bench/results/format.hpp"
+#include "bench/results/row_tables.hpp"
 
 namespace heapwood::app {
 
@@ -24,6 +24,110 @@ constexpr const char* replay_examples = R"(Examples:
   heapwood replay atrium.trace --allocators halloc,heapwood
 Sizes of pools are separated by commas; 1.5x is 1.5 times the peak bytes in
 use.)";
+
+using workloads::ReplaySample;
+using workloads::TraceSummary;
+
+bool is_walked(const ReplaySample* sample) {
+  return sample != nullptr && sample->pool.fragmentation.measured;
+}
+
+// The clearly fastest row of a pool.
+const ReplayRow* fastest_replay(const std::vector<ReplayRow>& rows, const std::string& pool) {
+  return find_fastest(
+             pointers_to(rows),
+             [&](const ReplayRow& row) { return row.pool == pool ? &row.runs_ms : nullptr; })
+      .row;
+}
+
+template <class Histogram>
+void add_power_rows(Table& table, const std::string& title, const Histogram& histogram,
+                    std::uint64_t total, bool is_bytes) {
+  if (total == 0) return;
+  table.add_heading(title);
+  for (std::size_t k = 0; k < histogram.size(); ++k) {
+    if (histogram[k] == 0) continue;
+    const std::uint64_t end = std::uint64_t{1} << k;
+    table.add({"up to " + (is_bytes ? size_text(end) : count_text(end)), count_text(histogram[k]),
+               fmt::format("{:.1f}%",
+                           100 * static_cast<double>(histogram[k]) / static_cast<double>(total))});
+  }
+}
+
+// What a trace contains.
+Table trace_table(const ReplayBench& bench) {
+  const TraceSummary& summary = bench.summary;
+  Table table;
+  table.title = bench.name;
+  if (!bench.trace->source.empty()) table.title += ": " + bench.trace->source;
+  table.columns = {{"", true}, {"", false}, {"share"}};
+  const auto add = [&](const char* what, const std::string& figure) {
+    table.add({what, figure, ""});
+  };
+  add("requests", count_text(summary.requests));
+  add("frees", count_text(summary.frees));
+  add("frees by another warp or kernel", count_text(summary.other_frees));
+  add("kernels", count_text(summary.kernels));
+  add("max warps that allocate or free in a kernel", count_text(summary.warps));
+  add("requested in all", bytes_text(summary.requested));
+  add("peak bytes in use", bytes_text(summary.peak_bytes));
+  add("blocks in use at the peak", count_text(summary.peak_blocks));
+  add("in use at the end", bytes_text(summary.end_bytes));
+  add("pool of the recorded run", bytes_text(bench.trace->pool_bytes));
+  add_power_rows(table, "size of a request", summary.sizes, summary.requests, true);
+  add_power_rows(table, "events from a request to its free", summary.lifetimes, summary.frees,
+                 false);
+  return table;
+}
+
+// For each pool the time, refusals and memory at the peak.
+Table replay_table(const ReplayBench& bench, const std::vector<ReplayRow>& rows) {
+  Table table;
+  table.title =
+      fmt::format("{}: replay of {} request{} and {} free{}, peak bytes in use {}, median of {}",
+                  bench.name, compact_text(bench.summary.requests),
+                  bench.summary.requests == 1 ? "" : "s", compact_text(bench.summary.frees),
+                  bench.summary.frees == 1 ? "" : "s", bytes_text(bench.summary.peak_bytes),
+                  plural_text(static_cast<std::uint64_t>(bench.settings.runs), "run"));
+  table.columns = columns_of(
+      "allocator<; time [ms]: median, q1, q3, no calls; refused; memory at the peak: held [MiB], "
+      "/ live, tables [MiB], internal, external; until the end [MiB]: touched, address");
+  add_lines_by_pool(
+      table, rows,
+      "no calls: the replay without the allocator; held: neither free nor the allocator's tables; "
+      "live: bytes requested and not freed; external: 1 - largest free region / all free memory, "
+      "neighbours merged; touched: bytes that were ever part of a block; address: end of the "
+      "highest block",
+      [&](const ReplayRow& row, std::vector<Cell>& cells) {
+        const ReplayRow* const best = fastest_replay(rows, row.pool);
+        cells.emplace_back(figure_text(row.median_ms()), best == &row);
+        append(cells, figure_text(quantile(row.runs_ms, .25)),
+               figure_text(quantile(row.runs_ms, .75)), figure_text(median(row.floor_ms)),
+               count_text(row.refused));
+        const std::optional<double> held = median(row.peak_held_bytes);
+        if (held && is_walked(row.peak())) {
+          const ReplaySample& end = row.samples.back();
+          const alloc::Fragmentation& at_peak = row.peak()->pool.fragmentation;
+          append(cells, mib_text(static_cast<std::uint64_t>(*held)),
+                 ratio_text(row.held_over_live()), mib_text(at_peak.metadata_bytes),
+                 figure_text(at_peak.internal), figure_text(at_peak.external_merged),
+                 mib_text(end.touched_bytes), mib_text(end.address_bytes));
+        }
+        return best != nullptr;
+      });
+  return table;
+}
+
+constexpr const char* replay_columns =
+    "trace digest allocator label lower_bound pool pool_bytes status reason samples=runs_ms# "
+    "median_ms q1_ms q3_ms floor_ms~ reset_ms~ requests refused?median_ms "
+    "peak_held_bytes=memory/peak_held_bytes~ peak_held_over_live=memory/held_over_live "
+    "peak_live_bytes=memory/peak/live_bytes?memory/peak/held_bytes "
+    "peak_metadata_bytes=memory/peak/metadata_bytes "
+    "peak_internal_fragmentation=memory/peak/internal_fragmentation "
+    "peak_external_fragmentation=memory/peak/external_fragmentation_merged "
+    "touched_bytes=memory/over_time/-1/touched_bytes "
+    "address_bytes=memory/over_time/-1/address_bytes";
 
 struct ReplayCommand {
   std::string trace, pools = "auto";

@@ -4,8 +4,9 @@
 
 #include "app/commands.hpp"
 #include "app/measuring.hpp"
-#include "app/output/tables.hpp"
 #include "bench/record_trace.hpp"
+#include "bench/results/format.hpp"
+#include "bench/results/row_tables.hpp"
 #include "bench/steps_bench.hpp"
 
 namespace heapwood::app {
@@ -22,6 +23,65 @@ constexpr const char* particles_examples = R"(Examples:
   heapwood particles                        a steady population, every allocator
   heapwood particles --population doubling --rounds 200
   heapwood particles --particles 1M --pool 4x --allocators heapwood,halloc)";
+
+// The clearly fastest allocator of a pool in a step, or in all steps.
+const StepsRow* fastest(const StepsBench& bench, const std::vector<StepsRow>& rows,
+                        const std::string& pool, std::optional<std::size_t> step) {
+  return find_fastest(pointers_to(rows),
+                      [&](const StepsRow& row) -> const std::vector<double>* {
+                        if (row.pool != pool || row.allocator == bench.workload.baseline)
+                          return nullptr;
+                        return step ? &row.steps[*step].ms : &row.runs_ms;
+                      })
+      .row;
+}
+
+// For each pool the rates of all steps, refusals and memory.
+Table steps_table(const StepsBench& bench, const std::vector<StepsRow>& rows) {
+  const StepsWorkload& workload = bench.workload;
+  const bool has_steps = workload.steps.size() > 1;
+  Table table;
+  table.title = fmt::format("{}: {}{}s per second, {} in use at the peak, median of {}",
+                            workload.input, workload.per_second > 1 ? "million " : "",
+                            workload.unit, bytes_text(workload.peak_bytes),
+                            plural_text(static_cast<std::uint64_t>(bench.settings.runs), "run"));
+  table.columns = columns_of("allocator<");
+  for (const StepSamples& step : workload.steps) table.columns.push_back({step.name});
+  table.columns.push_back({"all [ms]"});
+  table.columns.push_back({"refused"});
+  table.columns.push_back({"held / live"});
+  add_lines_by_pool(
+      table, rows,
+      "held: neither free nor the allocator's tables; live: bytes requested and not freed; the max "
+      "of all inspections with at least half of the peak in use",
+      [&](const StepsRow& row, std::vector<Cell>& cells) {
+        bool has_fastest = false;
+        const auto add = [&](const std::string& text, std::optional<std::size_t> step) {
+          const bool is_best = fastest(bench, rows, row.pool, step) == &row;
+          cells.emplace_back(text, is_best);
+          has_fastest |= is_best;
+        };
+        for (std::size_t i = 0; i < row.steps.size(); ++i) {
+          std::optional<double> rate = row.steps[i].rate();
+          if (rate) *rate /= workload.per_second;
+          if (has_steps)
+            add(figure_text(rate), i);
+          else
+            cells.emplace_back(figure_text(rate));
+        }
+        add(figure_text(median(row.runs_ms)), std::nullopt);
+        append(cells, count_text(row.sum_of(&StepSamples::refused)),
+               ratio_text(row.held_over_live()));
+        return has_fastest;
+      });
+  return table;
+}
+
+constexpr const char* steps_columns =
+    "source digest allocator label lower_bound pool pool_bytes status reason step=.phase "
+    "items=.items samples=.runs_ms#|0 median_ms=.median_ms q1_ms=.q1_ms q3_ms=.q3_ms "
+    "items_per_second=.items_per_second requests=.requests refused=.refused|0 "
+    "all_ms=median_ms reset_ms~ held_over_live";
 
 struct StepsCommand {
   const char *name, *count_option;

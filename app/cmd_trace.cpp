@@ -160,7 +160,7 @@ void add_trace(Program& program, Invocation& invocation) {
   add_measured_device(command, options->device);
   add_json(command, options->json);
   command.when_chosen([options, &invocation] {
-    invocation.files.reads_scene(options->bench.scene);
+    reads_scene(invocation.files, options->bench.scene);
     invocation.files.writes(options->json);
     invocation.action = [options, &invocation] { return trace(*options, invocation.argv); };
   });

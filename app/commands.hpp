@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,27 +25,21 @@ struct Invocation {
   std::function<Exit()> action;
 };
 
-void add_list(Program& program, Invocation& invocation);
-void add_build(Program& program, Invocation& invocation);
-void add_bench(Program& program, Invocation& invocation);
-void add_stress(Program& program, Invocation& invocation);
-void add_graph(Program& program, Invocation& invocation);
-void add_strings(Program& program, Invocation& invocation);
-void add_particles(Program& program, Invocation& invocation);
-void add_replay(Program& program, Invocation& invocation);
-void add_reproduce(Program& program, Invocation& invocation);
-void add_animate(Program& program, Invocation& invocation);
-void add_render(Program& program, Invocation& invocation);
-void add_trace(Program& program, Invocation& invocation);
-void add_host_bench(Program& program, Invocation& invocation);
-void add_compare(Program& program, Invocation& invocation);
-void add_merge(Program& program, Invocation& invocation);
+using AddCommand = void(Program& program, Invocation& invocation);
+AddCommand add_list, add_build, add_bench, add_stress, add_graph, add_strings, add_particles,
+    add_replay, add_reproduce, add_animate, add_render, add_trace, add_host_bench, add_compare,
+    add_merge;
+inline constexpr AddCommand* all_commands[] = {
+    add_list,    add_build,     add_bench,      add_stress,    add_graph,
+    add_strings, add_particles, add_replay,     add_reproduce, add_animate,
+    add_render,  add_trace,     add_host_bench, add_compare,   add_merge};
+using Commands = std::span<AddCommand* const>;
 
-// Runs the program and returns the exit code (simt/error.hpp). Ctrl-C and SIGTERM make running
-// launches stop; a second signal ends the process.
-int run(int argc, char** argv);
+// Runs the program, which has these commands, and returns the exit code (simt/error.hpp). Ctrl-C
+// and SIGTERM make running launches stop; a second signal ends the process.
+int run(int argc, char** argv, Commands commands = all_commands);
 
 // For tests: reads the command line and ends before the command's action. Returns the exit code.
-int check(int argc, char** argv);
+int check(int argc, char** argv, Commands commands = all_commands);
 
 }  // namespace heapwood::app

@@ -9,7 +9,6 @@
 #include "alloc/recording/trace_file.hpp"
 #include "bench/earlier_results.hpp"
 #include "bench/program/process.hpp"
-#include "bench/record_trace.hpp"
 #include "bench/results/format.hpp"
 #include "bench/results/json_fields.hpp"
 #include "simt/launch.hpp"
@@ -109,8 +108,10 @@ const simt::DeviceInfo& Measuring::start(const Allocators& allocators) {
   return device_ = choose_measured_device(options_.device, allocators);
 }
 
-Exit Measuring::finish_empty_shard(const Json& report) {
-  bench::finish_empty_shard(file_.get(), report, shard_);
+Exit Measuring::finish_empty_shard(Json report) {
+  add_shard(report, shard_);
+  if (file_) file_->write(json_text(report));
+  note("shard {}: nothing to measure: there are fewer cases than shards", shard_text(shard_));
   return Exit::done;
 }
 
@@ -169,7 +170,16 @@ Exit write_trace(const std::string& path, const std::function<alloc::ProgramTrac
   OutputFile file(path);
   const alloc::ProgramTrace trace = record();
   file.write(alloc::program_trace_file(trace));
-  fmt::print("{}\n", recorded_text(path, trace));
+  const std::size_t kernels = trace.kernel_ends.size();
+  fmt::print("{}: {} and {} in {} kernel{}", path, plural_text(trace.requests, "request"),
+             plural_text(trace.events.size() - trace.requests, "free"), kernels,
+             kernels == 1 ? "" : "s");
+  if (trace.dropped != 0)
+    fmt::print("; {} events did not fit into the buffer", count_text(trace.dropped));
+  if (trace.refused != 0)
+    fmt::print("; {} {} refused", plural_text(trace.refused, "request"),
+               trace.refused == 1 ? "was" : "were");
+  fmt::print("\n");
   return Exit::done;
 }
 

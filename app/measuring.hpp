@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "alloc/recording/program_trace.hpp"
-#include "bench/merge.hpp"
 #include "bench/program/command_files.hpp"
 #include "bench/program/command_options.hpp"
 #include "bench/program/messages.hpp"
@@ -19,6 +18,7 @@
 #include "bench/results/json_report.hpp"
 #include "bench/results/table.hpp"
 #include "bench/row_bench.hpp"
+#include "bench/shard.hpp"
 
 namespace heapwood::app {
 
@@ -76,8 +76,9 @@ class Measuring {
   const Shard& shard() const { return shard_; }
   // Opens the results file, then chooses the device.
   const simt::DeviceInfo& start(const Allocators& allocators);
-  // Writes the report of a shard without cases.
-  Exit finish_empty_shard(const Json& report);
+  // For a shard without cases, because there are fewer cases than shards: writes the report without
+  // results, for merge, and a note.
+  Exit finish_empty_shard(Json report);
   // Returns run(on_step) and shows a progress line meanwhile.
   template <class F>
   auto measure(F run) const {

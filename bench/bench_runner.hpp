@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/earlier_results.hpp"
 #include "bench/results/result.hpp"
 #include "bench/row_bench.hpp"
 #include "simt/device.hpp"
@@ -63,5 +64,8 @@ const Allocator& find_builder(const std::string& id);
 // Computes the slowdowns of a scene's results in one pool, relative to AtomicMalloc or, if that has
 // no result, to the first complete result of an allocator that frees.
 void compute_slowdowns(std::vector<Result*>& scene);
+
+// Reads the earlier results of a benchmark of builds. Prints which are reused and what has changed.
+Earlier<Result> read_earlier_results(const std::string& path, const BenchJob& job);
 
 }  // namespace heapwood::bench

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "bench/bench_runner.hpp"
 #include "bench/results/json_report.hpp"
 
 namespace heapwood::bench {
@@ -56,9 +55,6 @@ bool has_all_runs(std::size_t runs, const Settings& settings) {
   return runs == static_cast<std::size_t>(settings.runs) ||
          (settings.budget_seconds > 0 && runs > 0);
 }
-
-// Reads the earlier results of a benchmark of builds. Prints which are reused and what has changed.
-Earlier<Result> read_earlier_results(const std::string& path, const BenchJob& job);
 
 // Appends earlier results to a report of new ones. A new result replaces an earlier one of the same
 // measurement, even if the scene file or settings that do not identify it (`runs`, time limits)

@@ -304,4 +304,11 @@ render::Camera choose_camera(const CameraOptions& options, const std::string& so
   return camera;
 }
 
+void reads_scene(CommandFiles& files, const std::string& name_or_path) {
+  if (name_or_path.empty()) return;
+  files.reads(name_or_path);
+  files.reads(scenes::camera_path(name_or_path));
+  files.reads_listed([name_or_path] { return scenes::companion_files(name_or_path); });
+}
+
 }  // namespace heapwood::bench

@@ -16,6 +16,8 @@
 
 namespace heapwood::bench {
 
+class CommandFiles;
+
 // The properties of the allocators on which the initial size of an automatic pool depends.
 struct PoolNeeds {
   bool frees = true;                     // whether all allocators free
@@ -122,5 +124,9 @@ void check_extent(const std::string& source, const scenes::Mesh& mesh);
 // scene. Printing the camera and parsing the text gives the same bits.
 render::Camera choose_camera(const CameraOptions& options, const std::string& source,
                              const scenes::Mesh& mesh, const render::Scene& scene, double aspect);
+
+// Adds a scene file, its camera file and all files that it names, even if the command does not read
+// them. Has no effect for the name of a procedural scene.
+void reads_scene(CommandFiles& files, const std::string& name_or_path);
 
 }  // namespace heapwood::bench

@@ -125,18 +125,4 @@ alloc::ProgramTrace record_steps(const StepsBench& bench) {
                            });
 }
 
-std::string recorded_text(const std::string& path, const alloc::ProgramTrace& trace) {
-  const std::uint64_t frees = trace.events.size() - trace.requests;
-  std::string text =
-      fmt::format("{}: {} request{} and {} free{} in {} kernel{}", path, count_text(trace.requests),
-                  trace.requests == 1 ? "" : "s", count_text(frees), frees == 1 ? "" : "s",
-                  trace.kernel_ends.size(), trace.kernel_ends.size() == 1 ? "" : "s");
-  if (trace.dropped != 0)
-    text += fmt::format("; {} events did not fit into the buffer", count_text(trace.dropped));
-  if (trace.refused != 0)
-    text += fmt::format("; {} request{} refused", count_text(trace.refused),
-                        trace.refused == 1 ? " was" : "s were");
-  return text;
-}
-
 }  // namespace heapwood::bench

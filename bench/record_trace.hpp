@@ -31,7 +31,4 @@ alloc::ProgramTrace record_stress(const StressBench& bench);
 // Runs all steps of a workload once, in the first pool.
 alloc::ProgramTrace record_steps(const StepsBench& bench);
 
-// One line that says what a trace contains and lacks.
-std::string recorded_text(const std::string& path, const alloc::ProgramTrace& trace);
-
 }  // namespace heapwood::bench

@@ -6,7 +6,6 @@
 #include "kdtree/build/profile_run.hpp"
 #include "workloads/graph/adjacency_run.hpp"
 #include "workloads/particles/particles_run.hpp"
-#include "workloads/program_trace/replay_run.hpp"
 #include "workloads/stress_run.hpp"
 #include "workloads/strings/strings_run.hpp"
 
@@ -41,10 +40,6 @@ std::unique_ptr<workloads::graph::AdjacencyHeap> adjacency_heap(
     const CpuFunctions& functions, const workloads::graph::HeapJob& job) {
   return std::make_unique<workloads::graph::AdjacencyRun<Allocator, Device>>(
       device_of(job.device, functions), job);
-}
-
-workloads::ReplayResult replay(const CpuFunctions& functions, const workloads::ReplayJob& job) {
-  return workloads::replay_program<Allocator>(device_of(job.device, functions), job);
 }
 
 workloads::StepsResult strings(const CpuFunctions& functions,

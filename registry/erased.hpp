@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The CompiledAllocator of an allocator that is called through function pointers on CPU threads.
-// The builder and the workloads are compiled once for all of them (erased.cpp).
+// The builder and the workloads are compiled once for all of them (erased.cpp, erased_replay.cpp).
 #pragma once
 
 #include "alloc/erased.hpp"
@@ -25,32 +25,42 @@ kdtree::BuildProfile build_profiled(const CpuFunctions&, kdtree::Workspace&,
                                     const kdtree::BuildOptions&);
 }  // namespace erased
 
-// Makes a function of `erased` one without the first argument, by passing the functions of A.
-template <class A, auto function>
+// Makes a function of `erased` one without the first argument: the functions of the allocator.
+template <const CompiledAllocator& allocator, auto function>
 struct With;
-template <class A, class Result, class... Args, Result (*function)(const CpuFunctions&, Args...)>
-struct With<A, function> {
-  static Result call(Args... args) {
-    return function(alloc::ErasedAllocator<A, simt::Cpu>::functions, args...);
-  }
+template <const CompiledAllocator& allocator, class Result, class... Args,
+          Result (*function)(const CpuFunctions&, Args...)>
+struct With<allocator, function> {
+  static Result call(Args... args) { return function(*allocator.cpu_functions, args...); }
 };
 
+// For a program that only replays: the other functions are nullptr.
 template <class A>
-constexpr CompiledAllocator make_erased() {
+constexpr CompiledAllocator make_erased_replay() {
+  constexpr auto* functions = &alloc::ErasedAllocator<A, simt::Cpu>::functions;
   return {.traits = &A::traits,
           .settings = settings_of<A>(),
-          .device = simt::DeviceKind::cpu,
-          .build = With<A, erased::build>::call,
-          .build_recorded = With<A, erased::build_recorded>::call,
+          .replay = [](const workloads::ReplayJob& job) { return erased::replay(*functions, job); },
+          .cpu_functions = functions};
+}
+
+// Adds the other functions; those in `own`, if they exist, have kernels that contain the allocator.
+template <const CompiledAllocator& replayed>
+CompiledAllocator make_erased(const CompiledAllocator& own) {
+  return {.traits = replayed.traits,
+          .settings = replayed.settings,
+          .build = own.build ? own.build : With<replayed, erased::build>::call,
+          .build_recorded = With<replayed, erased::build_recorded>::call,
           .kernel_use = [](const simt::DeviceId&, kdtree::RefKind) { return KernelUse{}; },
           .call_use = [](const simt::DeviceId&, bool, alloc::LargeBackend) { return CallUse{}; },
-          .stress = With<A, erased::stress>::call,
-          .adjacency_heap = With<A, erased::adjacency_heap>::call,
-          .replay = With<A, erased::replay>::call,
-          .strings = With<A, erased::strings>::call,
-          .particles = With<A, erased::particles>::call,
-          .build_profiled = With<A, erased::build_profiled>::call,
-          .cpu_functions = &alloc::ErasedAllocator<A, simt::Cpu>::functions};
+          .stress = With<replayed, erased::stress>::call,
+          .adjacency_heap = With<replayed, erased::adjacency_heap>::call,
+          .replay = replayed.replay,
+          .strings = With<replayed, erased::strings>::call,
+          .particles = With<replayed, erased::particles>::call,
+          .build_profiled = own.build_profiled ? own.build_profiled
+                                               : With<replayed, erased::build_profiled>::call,
+          .cpu_functions = replayed.cpu_functions};
 }
 
 }  // namespace heapwood::registry

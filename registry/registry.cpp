@@ -10,6 +10,8 @@
 #include <sstream>
 #include <vector>
 
+#include "registry/erased.hpp"  // used by the table
+
 namespace heapwood::registry {
 
 #include "registry_table.inc"

@@ -53,27 +53,26 @@ constexpr std::span<const alloc::AllocatorSetting> settings_of() {
 }
 
 struct CompiledAllocator {
-  const alloc::AllocatorTraits* traits;
-  std::span<const alloc::AllocatorSetting> settings;
-  simt::DeviceKind device;
+  const alloc::AllocatorTraits* traits = nullptr;
+  std::span<const alloc::AllocatorSetting> settings = {};
   // Resets the pool and builds one tree. Throws simt::Stopped, simt::KernelFailure, Error.
-  kdtree::BuildRun (*build)(kdtree::Workspace&, const kdtree::BuildOptions&);
+  kdtree::BuildRun (*build)(kdtree::Workspace&, const kdtree::BuildOptions&) = nullptr;
   // Builds with an instrumented allocator; untimed. Records at most `capacity` events.
   kdtree::RecordedRun (*build_recorded)(kdtree::Workspace&, const kdtree::BuildOptions&,
-                                        std::size_t capacity);
-  KernelUse (*kernel_use)(const simt::DeviceId&, kdtree::RefKind);  // of the build kernel
-  CallUse (*call_use)(const simt::DeviceId&, bool coalesced, alloc::LargeBackend large);
+                                        std::size_t capacity) = nullptr;
+  KernelUse (*kernel_use)(const simt::DeviceId&, kdtree::RefKind) = nullptr;  // of the build kernel
+  CallUse (*call_use)(const simt::DeviceId&, bool coalesced, alloc::LargeBackend large) = nullptr;
   // Runs a stress test once on a new pool (workloads/stress.hpp).
-  workloads::StressResult (*stress)(const workloads::StressJob&);
+  workloads::StressResult (*stress)(const workloads::StressJob&) = nullptr;
   // Creates the adjacency blocks of a dynamic graph (workloads/graph/store.hpp).
   std::unique_ptr<workloads::graph::AdjacencyHeap> (*adjacency_heap)(
-      const workloads::graph::HeapJob&);
+      const workloads::graph::HeapJob&) = nullptr;
   // Replays a program's requests once on a new pool (workloads/program_trace/replay.hpp).
-  workloads::ReplayResult (*replay)(const workloads::ReplayJob&);
+  workloads::ReplayResult (*replay)(const workloads::ReplayJob&) = nullptr;
   // Runs the steps of strings once on a new pool (workloads/strings/strings.hpp).
-  workloads::StepsResult (*strings)(const workloads::strings::StringsJob&);
+  workloads::StepsResult (*strings)(const workloads::strings::StringsJob&) = nullptr;
   // Runs the rounds of particles once on a new pool (workloads/particles/particles.hpp).
-  workloads::StepsResult (*particles)(const workloads::particles::ParticlesJob&);
+  workloads::StepsResult (*particles)(const workloads::particles::ParticlesJob&) = nullptr;
   // Builds with the probe (kdtree/build/profile.hpp). nullptr on the GPU for allocators without
   // `own_kernels`, unless HEAPWOOD_PROBES is set.
   kdtree::BuildProfile (*build_profiled)(kdtree::Workspace&, const kdtree::BuildOptions&) = nullptr;

@@ -10,14 +10,11 @@ namespace heapwood::registry {
 
 template <class Allocator>
 constexpr CompiledAllocator make_replayed() {
-  CompiledAllocator compiled{};
-  compiled.traits = &Allocator::traits;
-  compiled.settings = settings_of<Allocator>();
-  compiled.device = simt::DeviceKind::cuda;
-  compiled.replay = [](const workloads::ReplayJob& job) {
-    return workloads::replay_program<Allocator>(simt::Cuda(job.device), job);
-  };
-  return compiled;
+  return {.traits = &Allocator::traits,
+          .settings = settings_of<Allocator>(),
+          .replay = [](const workloads::ReplayJob& job) {
+            return workloads::replay_program<Allocator>(simt::Cuda(job.device), job);
+          }};
 }
 
 }  // namespace heapwood::registry

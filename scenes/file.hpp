@@ -74,6 +74,14 @@ std::string stem_of(const std::string& path);
 std::string extension_of(const std::string& path);
 std::string lower(std::string_view text);
 
+inline bool is_gltf(const std::string& extension) {
+  return extension == ".gltf" || extension == ".glb";
+}
+// Whether load() of scenes/scene.hpp reads files with this extension, in lower case.
+inline bool is_readable(const std::string& extension) {
+  return extension == ".ply" || extension == ".obj" || is_gltf(extension);
+}
+
 // Removes the first word of a line and returns it; "" if there is none. Words are separated by
 // blanks: all white space except \n.
 std::string_view next_word(std::string_view& line);

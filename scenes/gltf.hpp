@@ -20,10 +20,6 @@ namespace gltf {
 class Model;
 }
 
-inline bool is_gltf(const std::string& extension) {
-  return extension == ".gltf" || extension == ".glb";
-}
-
 // Throws Error{Exit::scene}: "source: accessors[3]: reason". The result has a triangle, finite
 // vertices and valid indices. Buffers and textures are read from the directory of `source`;
 // the memory used is bounded by the size of the files.

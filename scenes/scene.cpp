@@ -57,10 +57,6 @@ class Collector {
 
 }  // namespace
 
-bool is_readable(const std::string& extension) {
-  return extension == ".ply" || extension == ".obj" || is_gltf(extension);
-}
-
 Mesh load(const std::string& name_or_path, Content content) {
   const std::string shown = printable(name_or_path, name_or_path.size());
   try {

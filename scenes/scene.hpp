@@ -33,9 +33,6 @@ std::optional<SceneName> parse_scene_name(const std::string& text);
 // threads = 0: one per hardware thread. The mesh does not depend on it.
 Mesh generate(const SceneName& name, unsigned threads = 0, Content content = Content::geometry);
 
-// Whether load() reads files with this extension, in lower case.
-bool is_readable(const std::string& extension);
-
 // Loads a scene. Throws Error{Exit::usage} for an unknown name, and Error{Exit::scene} for a file
 // that cannot be read: one line with file, line or byte, and the reason. The result has passed
 // check() and may contain zero-area triangles (drop_degenerate()). Its geometry does not depend on

@@ -76,8 +76,9 @@ void add_options(bench::CommandOptions& command, Options& options) {
 // Throws Error{Exit::usage} if a file would be overwritten that is also read.
 void check_files(const Options& options, const bench::HostMemoryOptions& host) {
   bench::CommandFiles files;
-  for (const std::string& path : scenes::moving_files(options.scene)) files.reads_scene(path);
-  files.reads_scene(options.scene);
+  for (const std::string& path : scenes::moving_files(options.scene))
+    bench::reads_scene(files, path);
+  bench::reads_scene(files, options.scene);
   files.reads(options.script);
   files.writes_picture(options.screenshot);
   files.writes(host.trace);

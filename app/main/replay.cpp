@@ -8,5 +8,6 @@ int main(int argc, char** argv) {
   static char command[] = "replay";
   std::vector<char*> arguments(argv, argv + argc);
   arguments.insert(arguments.begin() + 1, command);
-  return heapwood::app::run(static_cast<int>(arguments.size()), arguments.data());
+  static constexpr heapwood::app::AddCommand* commands[] = {heapwood::app::add_replay};
+  return heapwood::app::run(static_cast<int>(arguments.size()), arguments.data(), commands);
 }

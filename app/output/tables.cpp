@@ -7,7 +7,6 @@
 #include "app/output/tables.hpp"
 #include "bench/graph_bench.hpp"
 #include "bench/host_bench.hpp"
-#include "bench/replay_bench.hpp"
 #include "bench/results/format.hpp"
 #include "bench/results/row_tables.hpp"
 
@@ -194,101 +193,6 @@ Table graph_memory_table(const std::vector<GraphRow>& rows) {
       "bytes x 2^k per vertex; external: 1 - largest free region / all free memory, neighbours "
       "merged; the vertex table of {} is not included",
       bytes_text(rows.front().vertices * sizeof(workloads::graph::Vertex))));
-  return table;
-}
-
-namespace {
-
-using workloads::ReplaySample;
-using workloads::TraceSummary;
-
-bool is_walked(const ReplaySample* sample) {
-  return sample != nullptr && sample->pool.fragmentation.measured;
-}
-
-// The clearly fastest row of a pool.
-const ReplayRow* fastest_replay(const std::vector<ReplayRow>& rows, const std::string& pool) {
-  return find_fastest(
-             pointers_to(rows),
-             [&](const ReplayRow& row) { return row.pool == pool ? &row.runs_ms : nullptr; })
-      .row;
-}
-
-template <class Histogram>
-void add_power_rows(Table& table, const std::string& title, const Histogram& histogram,
-                    std::uint64_t total, bool is_bytes) {
-  if (total == 0) return;
-  table.add_heading(title);
-  for (std::size_t k = 0; k < histogram.size(); ++k) {
-    if (histogram[k] == 0) continue;
-    const std::uint64_t end = std::uint64_t{1} << k;
-    table.add({"up to " + (is_bytes ? size_text(end) : count_text(end)), count_text(histogram[k]),
-               fmt::format("{:.1f}%",
-                           100 * static_cast<double>(histogram[k]) / static_cast<double>(total))});
-  }
-}
-
-}  // namespace
-
-Table trace_table(const ReplayBench& bench) {
-  const TraceSummary& summary = bench.summary;
-  Table table;
-  table.title = bench.name;
-  if (!bench.trace->source.empty()) table.title += ": " + bench.trace->source;
-  table.columns = {{"", true}, {"", false}, {"share"}};
-  const auto add = [&](const char* what, const std::string& figure) {
-    table.add({what, figure, ""});
-  };
-  add("requests", count_text(summary.requests));
-  add("frees", count_text(summary.frees));
-  add("frees by another warp or kernel", count_text(summary.other_frees));
-  add("kernels", count_text(summary.kernels));
-  add("max warps that allocate or free in a kernel", count_text(summary.warps));
-  add("requested in all", bytes_text(summary.requested));
-  add("peak bytes in use", bytes_text(summary.peak_bytes));
-  add("blocks in use at the peak", count_text(summary.peak_blocks));
-  add("in use at the end", bytes_text(summary.end_bytes));
-  add("pool of the recorded run", bytes_text(bench.trace->pool_bytes));
-  add_power_rows(table, "size of a request", summary.sizes, summary.requests, true);
-  add_power_rows(table, "events from a request to its free", summary.lifetimes, summary.frees,
-                 false);
-  return table;
-}
-
-Table replay_table(const ReplayBench& bench, const std::vector<ReplayRow>& rows) {
-  Table table;
-  table.title =
-      fmt::format("{}: replay of {} request{} and {} free{}, peak bytes in use {}, median of {}",
-                  bench.name, compact_text(bench.summary.requests),
-                  bench.summary.requests == 1 ? "" : "s", compact_text(bench.summary.frees),
-                  bench.summary.frees == 1 ? "" : "s", bytes_text(bench.summary.peak_bytes),
-                  plural_text(static_cast<std::uint64_t>(bench.settings.runs), "run"));
-  table.columns = columns_of(
-      "allocator<; time [ms]: median, q1, q3, no calls; refused; memory at the peak: held [MiB], "
-      "/ live, tables [MiB], internal, external; until the end [MiB]: touched, address");
-  add_lines_by_pool(
-      table, rows,
-      "no calls: the replay without the allocator; held: neither free nor the allocator's tables; "
-      "live: bytes requested and not freed; external: 1 - largest free region / all free memory, "
-      "neighbours merged; touched: bytes that were ever part of a block; address: end of the "
-      "highest block",
-      [&](const ReplayRow& row, std::vector<Cell>& cells) {
-        const ReplayRow* const best = fastest_replay(rows, row.pool);
-        cells.emplace_back(figure_text(row.median_ms()), best == &row);
-        append(cells, figure_text(quantile(row.runs_ms, .25)),
-               figure_text(quantile(row.runs_ms, .75)), figure_text(median(row.floor_ms)),
-               count_text(row.refused));
-        const std::optional<double> held = median(row.peak_held_bytes);
-        if (held && is_walked(row.peak())) {
-          const ReplaySample& end = row.samples.back();
-          const alloc::Fragmentation& at_peak = row.peak()->pool.fragmentation;
-          append(cells, mib_text(static_cast<std::uint64_t>(*held)),
-                 ratio_text(row.held_over_live()), mib_text(at_peak.metadata_bytes),
-                 figure_text(at_peak.internal), figure_text(at_peak.external_merged),
-                 mib_text(end.touched_bytes), mib_text(end.address_bytes));
-        }
-        return best != nullptr;
-      });
   return table;
 }
 

@@ -14,11 +14,7 @@ struct GraphRow;
 struct HostBench;
 struct HostBenchRow;
 struct ProfiledBuild;
-struct ReplayBench;
-struct ReplayRow;
 struct Result;
-struct StepsBench;
-struct StepsRow;
 struct StressRow;
 }  // namespace heapwood::bench
 
@@ -59,28 +55,6 @@ inline constexpr const char* host_bench_columns =
     "peak_requested_bytes=.peak_requested_bytes peak_mapped_bytes=.peak_mapped_bytes "
     "mapped_over_requested_peak=.mapped_over_requested_peak "
     "mapped_over_requested_mean=.mapped_over_requested_mean mappings=.mappings refused=.refused";
-
-// heapwood replay: what a trace contains; for each pool the time, refusals and memory at the peak.
-Table trace_table(const ReplayBench& bench);
-Table replay_table(const ReplayBench& bench, const std::vector<ReplayRow>& rows);
-inline constexpr const char* replay_columns =
-    "trace digest allocator label lower_bound pool pool_bytes status reason samples=runs_ms# "
-    "median_ms q1_ms q3_ms floor_ms~ reset_ms~ requests refused?median_ms "
-    "peak_held_bytes=memory/peak_held_bytes~ peak_held_over_live=memory/held_over_live "
-    "peak_live_bytes=memory/peak/live_bytes?memory/peak/held_bytes "
-    "peak_metadata_bytes=memory/peak/metadata_bytes "
-    "peak_internal_fragmentation=memory/peak/internal_fragmentation "
-    "peak_external_fragmentation=memory/peak/external_fragmentation_merged "
-    "touched_bytes=memory/over_time/-1/touched_bytes "
-    "address_bytes=memory/over_time/-1/address_bytes";
-
-// heapwood strings, particles: for each pool the rates of all steps, refusals and memory.
-Table steps_table(const StepsBench& bench, const std::vector<StepsRow>& rows);
-inline constexpr const char* steps_columns =
-    "source digest allocator label lower_bound pool pool_bytes status reason step=.phase "
-    "items=.items samples=.runs_ms#|0 median_ms=.median_ms q1_ms=.q1_ms q3_ms=.q3_ms "
-    "items_per_second=.items_per_second requests=.requests refused=.refused|0 "
-    "all_ms=median_ms reset_ms~ held_over_live";
 
 // heapwood stress: times, refused requests, counts of P, or the figures of tests of memory use,
 // with a column per point or, for a single point, per figure; fragmentation at the peak and at the

@@ -2,7 +2,6 @@
 #include "bench/compare/compare.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <new>
 
@@ -24,16 +23,6 @@ constexpr const char* trace_results_schema = "heapwood.trace/1";
 constexpr const char* known_schemas[] = {bench_schema,   stress_schema,    graph_schema,
                                          replay_schema,  animate_schema,   trace_results_schema,
                                          strings_schema, particles_schema, reproduce_schema};
-
-// The keys of a result that identify its measurement. Reading a file adds `case` and `measured_on`.
-constexpr const char* identifying[] = {"case",   "measured_on", "scene",  "source",  "graph",
-                                       "test",   "trace",       "digest", "kind",    "builder",
-                                       "layout", "allocator",   "pool",   "settings"};
-// Settings that do not identify a measurement: they do not change what is measured, or (uncapped)
-// are what comparisons are made for.
-constexpr const char* not_identifying[] = {"runs",           "seconds", "timeout_s",
-                                           "budget_seconds", "samples", "uncapped"};
-constexpr const char* path_keys[] = {"source", "graph", "trace"};
 
 [[noreturn]] void damaged(const std::string& path, const std::string& what) {
   throw_error(Exit::scene, "{}: {}; measure again or choose another file", path, what);
@@ -188,28 +177,6 @@ ResultsFile read_results(const std::string& path) {
       damaged(path, fmt::format("not a complete {} file", file.schema));
   }
   return file;
-}
-
-Json identity_of(const Json& result) {
-  Json identity = Json::object();
-  for (const char* key : identifying) {
-    const Json* value = result.find(key);
-    if (value && !value->is_null()) identity[key] = *value;
-  }
-  // The digest identifies a file, whatever its folder.
-  if (!text_at(identity, "digest").empty()) {
-    for (const char* key : path_keys) {
-      if (const std::string path = text_at(identity, key); !path.empty())
-        identity[key] = std::filesystem::path(path).filename().string();
-    }
-    identity.erase("scene");
-  }
-  // The scene's name is redundant: it follows from its source.
-  if (identity.contains("source")) identity.erase("scene");
-  if (identity.contains("settings") && identity["settings"].is_object()) {
-    for (const char* key : not_identifying) identity["settings"].erase(key);
-  }
-  return identity;
 }
 
 std::vector<ResultCell> cells_of(const ResultsFile& file) {

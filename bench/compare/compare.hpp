@@ -35,10 +35,6 @@ struct ResultsFile {
 // Throws Error{Exit::scene} if the file does not exist, is damaged or is not one of this program.
 ResultsFile read_results(const std::string& path);
 
-// The part of a result that identifies its measurement; equal for one measurement in two files. It
-// contains neither time limits nor the number of runs.
-Json identity_of(const Json& result);
-
 struct ResultCell {
   Json identity;
   std::string metric;  // "build", "insert@1000"

@@ -16,7 +16,6 @@
 
 #include "bench/program/messages.hpp"
 #include "scenes/file.hpp"
-#include "scenes/scene.hpp"
 
 namespace heapwood::bench {
 
@@ -253,13 +252,6 @@ void CommandFiles::reads(const std::string& path) {
   if (!path.empty()) read_.push_back(path);
 }
 
-void CommandFiles::reads_scene(const std::string& name_or_path) {
-  if (name_or_path.empty()) return;
-  reads(name_or_path);
-  reads(scenes::camera_path(name_or_path));
-  scenes_.push_back(name_or_path);
-}
-
 void CommandFiles::writes(const std::string& path) {
   if (!path.empty()) written_.push_back(path);
 }
@@ -277,9 +269,7 @@ void CommandFiles::check() const {
   };
   for (const std::string& path : read_) add_input(path);
   if (has_existing_output(written_)) {
-    for (const std::string& scene : scenes_) {
-      for (const std::string& path : scenes::companion_files(scene)) add_input(path);
-    }
+    for (const auto& list : lists_) std::ranges::for_each(list(), add_input);
   }
   for (const std::string& path : written_) {
     if (path == "-")

@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -75,20 +76,20 @@ class CommandFiles {
  public:
   // Adds a file that the command reads; "" stands for none.
   void reads(const std::string& path);
-  // Adds a scene file, its camera file and all files that it names, even if the command does not
-  // read them. Has no effect for the name of a procedural scene.
-  void reads_scene(const std::string& name_or_path);
+  // Adds the files that `list` returns, which check() calls only if an output file exists.
+  void reads_listed(std::function<std::vector<std::string>()> list) { lists_.push_back(list); }
   void writes(const std::string& path);
   // Adds a picture or video, which cannot be written to standard output.
   void writes_picture(const std::string& path);
 
   // Throws Error{Exit::usage} if the command would write to a file that it reads, that another
   // option writes, that its output is redirected to, or that is a scene or material. Different
-  // paths to one file are recognized. Reads the scene files only if an output file exists.
+  // paths to one file are recognized.
   void check() const;
 
  private:
-  std::vector<std::string> read_, scenes_, written_;
+  std::vector<std::string> read_, written_;
+  std::vector<std::function<std::vector<std::string>()>> lists_;
 };
 
 }  // namespace heapwood::bench

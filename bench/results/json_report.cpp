@@ -2,6 +2,7 @@
 #include "bench/results/json_report.hpp"
 
 #include <cmath>
+#include <filesystem>
 
 #include "bench/program/messages.hpp"
 #include "bench/results/format.hpp"
@@ -10,6 +11,16 @@
 namespace heapwood::bench {
 
 namespace {
+
+// The keys of a result that identify its measurement. Reading a file adds `case` and `measured_on`.
+constexpr const char* identifying[] = {"case",   "measured_on", "scene",  "source",  "graph",
+                                       "test",   "trace",       "digest", "kind",    "builder",
+                                       "layout", "allocator",   "pool",   "settings"};
+// Settings that do not identify a measurement: they do not change what is measured, or (uncapped)
+// are what comparisons are made for.
+constexpr const char* not_identifying[] = {"runs",           "seconds", "timeout_s",
+                                           "budget_seconds", "samples", "uncapped"};
+constexpr const char* path_keys[] = {"source", "graph", "trace"};
 
 // Converts 0.15f to 0.15, not to the double nearest to that float.
 double as_written(float value) { return std::stod(fmt::format("{}", value)); }
@@ -238,6 +249,28 @@ EarlierReport read_report(const std::string& path, const simt::DeviceInfo& devic
   report.results.assign(json["results"].begin(), json["results"].end());
   if (json.contains("git")) report.git_sha = text_at(json["git"], "sha");
   return report;
+}
+
+Json identity_of(const Json& result) {
+  Json identity = Json::object();
+  for (const char* key : identifying) {
+    const Json* value = result.find(key);
+    if (value && !value->is_null()) identity[key] = *value;
+  }
+  // The digest identifies a file, whatever its folder.
+  if (!text_at(identity, "digest").empty()) {
+    for (const char* key : path_keys) {
+      if (const std::string path = text_at(identity, key); !path.empty())
+        identity[key] = std::filesystem::path(path).filename().string();
+    }
+    identity.erase("scene");
+  }
+  // The scene's name is redundant: it follows from its source.
+  if (identity.contains("source")) identity.erase("scene");
+  if (identity.contains("settings") && identity["settings"].is_object()) {
+    for (const char* key : not_identifying) identity["settings"].erase(key);
+  }
+  return identity;
 }
 
 bool reusable(const Json& result, const BuildSettings& settings) {

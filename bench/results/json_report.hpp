@@ -55,6 +55,9 @@ struct EarlierReport {
 // Error{Exit::failed} if it is not a report, and Error{Exit::usage} if it is of another device.
 EarlierReport read_report(const std::string& path, const simt::DeviceInfo& device,
                           const char* schema = bench_schema);
+// The part of a result that identifies its measurement; equal for one measurement in two files. It
+// contains neither time limits nor the number of runs.
+Json identity_of(const Json& result);
 // Whether the result can replace a measurement: it is complete and has these settings.
 bool reusable(const Json& result, const BuildSettings& settings);
 

@@ -28,7 +28,10 @@ enum class RefKind : std::uint8_t {
   boxes,
 };
 inline constexpr RefKind all_ref_kinds[] = {RefKind::clipped, RefKind::ids, RefKind::boxes};
-const char* name(RefKind kind);
+inline const char* name(RefKind kind) {
+  constexpr const char* names[] = {"clipped", "ids", "boxes"};
+  return names[static_cast<unsigned>(kind)];
+}
 std::size_t ref_bytes(RefKind kind);
 // Calls f.template operator()<kind>(). For `boxes` the kind is `ids`: both use the same kernels,
 // which read from PackedCorners which of the two a build uses.

@@ -5,11 +5,6 @@
 
 namespace heapwood::kdtree {
 
-const char* name(RefKind kind) {
-  constexpr const char* names[] = {"clipped", "ids", "boxes"};
-  return names[static_cast<unsigned>(kind)];
-}
-
 std::size_t ref_bytes(RefKind kind) { return kind == RefKind::clipped ? 32 : 4; }
 
 Workspace::Workspace(const DeviceMesh& mesh, RefKind refs, std::size_t pool_bytes,

@@ -138,7 +138,7 @@ TEST(Registers, HeapwoodLeavesRoomForManyWarps) {
   const test::Target target = test::targets().front();
   const registry::CompiledAllocator* compiled =
       target.unusable.empty() ? heapwood->on(target.device.kind) : nullptr;
-  if (compiled == nullptr || compiled->device == simt::DeviceKind::cpu)
+  if (compiled == nullptr || target.device.kind == simt::DeviceKind::cpu)
     GTEST_SKIP() << "only GPUs have registers";
   const registry::CallUse use = compiled->call_use(target.device, false, LargeBackend::buddy);
   ASSERT_TRUE(use.own.has_value());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The results file that bench --resume continues. It is rejected with a one-line error, or gives
 // results of which a new file is made that reads back.
-#include "bench/earlier_results.hpp"
+#include "bench/bench_runner.hpp"
 #include "registry/registry.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
