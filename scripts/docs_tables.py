@@ -36,7 +36,8 @@ def read(name, gpu="h100-80gb-hbm3"):
 
 def case(key):
     """The results of one case of the kept run of `heapwood reproduce`."""
-    return next(one["results"] for one in read("4151cf9-reproduce", "h200")["cases"] if one["key"] == key)
+    cases = read("4151cf9-reproduce", "h200")["cases"]
+    return next(one["results"] for one in cases if one["key"] == key)
 
 
 def digits(value):
