@@ -117,7 +117,7 @@ using workloads::StressJob;
 using workloads::StressResult;
 using workloads::StressTest;
 
-std::atomic<unsigned> served_slowly;
+std::atomic<unsigned> served;
 
 // An allocator whose requests take a millisecond of a TurnedClock, and at least as long of any
 // other clock.
@@ -132,7 +132,7 @@ struct Slow : A {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     tests::TurnedClock::turn(1e-3);
     void* const block = A::allocate(thread, bytes);
-    served_slowly += block != nullptr ? 1 : 0;
+    served += block != nullptr ? 1 : 0;
     return block;
   }
 };
@@ -151,7 +151,7 @@ class Limits : public testing::Test {
   }
   template <template <class, class> class Test, class A = CudaMalloc>
   StressResult run(const StressJob& j) const {
-    served_slowly = 0;
+    served = 0;
     const StressResult result = Test<Slow<A>, simt::Cpu>(device_, j).run();
     if constexpr (!A::traits.in_pool) {
       EXPECT_EQ(live(), 0u);
@@ -185,7 +185,7 @@ TEST_F(Limits, StopALaunch) {
       EXPECT_THROW(run<workloads::StressLifetimes>(j), simt::Stopped);
     else
       EXPECT_THROW(run<workloads::StressRun>(j), simt::Stopped);
-    EXPECT_GT(served_slowly, 0u);
+    EXPECT_GT(served, 0u);
     EXPECT_EQ(live(), 0u) << static_cast<int>(c.test) << (c.inspect ? ", inspected" : "");
   }
 }
@@ -195,16 +195,16 @@ TEST_F(Limits, InALaterRound) {
   j.run_seconds = 0.5;
   // No launch reaches its limit: the run ends after its tenth round.
   EXPECT_THROW(run<workloads::StressRun>(j), simt::Stopped);
-  EXPECT_EQ(served_slowly, 500u);
+  EXPECT_EQ(served, 500u);
 }
 
 // The blocks allocated until the time limit count.
 TEST_F(Limits, UtilizationCountsWhatItGot) {
   const auto expect_out_of_time = [&](const StressResult& result) {
     EXPECT_TRUE(result.out_of_time);
-    EXPECT_GT(served_slowly, 0u);
-    EXPECT_EQ(result.steps.at(0).blocks, served_slowly);
-    EXPECT_EQ(result.counts.allocations, served_slowly);
+    EXPECT_GT(served, 0u);
+    EXPECT_EQ(result.steps.at(0).blocks, served);
+    EXPECT_EQ(result.counts.allocations, served);
   };
   StressJob j = job(StressTest::utilization, 4);
   j.run_seconds = 0.1;
