@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include <cstdio>
-#include <memory>
 #include <new>
 
 #include "app/commands.hpp"
@@ -36,6 +35,14 @@ Exit codes: 0 done, 1 failed while running, 2 wrong usage, 3 unreadable file,
 
 void on_signal(int) { simt::interrupt(); }
 
+// Warns at the end of a command, even of a failed one, because what was measured is stored.
+struct ThrottlingWarning {
+  ThrottlingWarning() = default;
+  ThrottlingWarning(const ThrottlingWarning&) = delete;
+  ThrottlingWarning& operator=(const ThrottlingWarning&) = delete;
+  ~ThrottlingWarning() { warn_if_throttled(); }
+};
+
 int fail(Exit exit, const std::string& message) {
   clear_progress_line();
   // Flushes standard output first: if both streams go to one file, this keeps the order.
@@ -70,8 +77,7 @@ int parse_and_run(int argc, char** argv, Commands commands, bool acts) {
   invocation.files.check();
   if (!acts) return static_cast<int>(Exit::done);
   install_signal_handlers(on_signal);
-  // Warns at the end of the command, even of a failed one, because what was measured is stored.
-  const std::shared_ptr<void> at_end(nullptr, [](void*) { warn_if_throttled(); });
+  const ThrottlingWarning warning;
   return finish(static_cast<int>(with_host_memory(invocation.host, invocation.action)));
 }
 
