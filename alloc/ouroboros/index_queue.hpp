@@ -61,9 +61,8 @@ class IndexQueue {
                            std::uint32_t q, std::uint32_t entry, const IndexQueue* self,
                            const Chunks* chunks_copy) const {
     const std::uint64_t first = group.once([&] { return reserve(chunks, q, group.size()); });
-    std::uint32_t run = 0;
     const Location location = slots_.template find<true>(chunks, thread, q, first + group.rank(),
-                                                         run, &self->slots_, chunks_copy);
+                                                         &self->slots_, chunks_copy);
     if (location.slot != nullptr)
       simt::wait_until(thread, [&] { return fill<true>(location.slot, entry); });
   }
@@ -73,9 +72,8 @@ class IndexQueue {
   template <class Thread>
   HEAPWOOD_INLINE void put(const Chunks& chunks, Thread& thread, std::uint32_t q,
                            std::uint64_t position, std::uint32_t entry) const {
-    std::uint32_t run = 0;
     const Location location =
-        slots_.template find<true>(chunks, thread, q, position, run, &slots_, &chunks);
+        slots_.template find<true>(chunks, thread, q, position, &slots_, &chunks);
     if (location.slot != nullptr)
       simt::wait_until(thread, [&] { return fill<true>(location.slot, entry); });
   }
@@ -89,10 +87,14 @@ class IndexQueue {
     const std::uint32_t lanes = group.size();
     HEAPWOOD_ROLLED
     for (std::uint32_t run = 0; n > 0; n -= run, begin += run, entry += run * step) {
-      const Location location =
-          slots_.template find<true>(chunks, thread, q, begin, run, &slots_, &chunks);
-      if (location.slot == nullptr) return;
+      run = slots_.adjacent(q, begin);
       if (run > n) run = n;
+      // A lane without an entry in this piece must not look for it: the piece may be emptied, and
+      // have a new number, before the lane does.
+      if (group.rank() >= run) continue;
+      const Location location =
+          slots_.template find<true>(chunks, thread, q, begin, &slots_, &chunks);
+      if (location.slot == nullptr) return;
       HEAPWOOD_ROLLED
       for (std::uint32_t i = group.rank(); i < run; i += in_flight * lanes) {
         // All exchanges are issued before the first result is used.
@@ -128,9 +130,9 @@ class IndexQueue {
     const std::uint64_t first = group.once(
         [&] { return chunks.word(q, Chunks::taken).fetch_add(group.size(), simt::relaxed); });
     const std::uint64_t position = first + group.rank();
-    std::uint32_t run = 0, entry = empty;
+    std::uint32_t entry = empty;
     const Location location =
-        slots_.template find<false>(chunks, thread, q, position, run, &self->slots_, chunks_copy);
+        slots_.template find<false>(chunks, thread, q, position, &self->slots_, chunks_copy);
     if (location.slot != nullptr) {
       const Word32 slot(*location.slot);
       const auto full = [&] { return slot.load(simt::relaxed) != empty; };

@@ -39,18 +39,20 @@ class QueuePieces {
     std::uint32_t piece = 0;        // the chunk that is the piece
   };
 
-  // Returns the slot of a position. `run` gets the number of adjacent slots from there on. puts:
-  // the caller puts an entry; otherwise it takes one.
+  // The number of adjacent slots from a position on.
+  HEAPWOOD_INLINE std::uint32_t adjacent(std::uint32_t, std::uint64_t position) const {
+    return slots() - index_of(position);
+  }
+  // Returns the slot of a position that is the caller's: other positions' pieces may have left the
+  // queue. puts: the caller puts an entry; otherwise it takes one.
   template <bool puts, class Thread>
   HEAPWOOD_INLINE Location find(const Chunks& chunks, Thread& thread, std::uint32_t q,
-                                std::uint64_t position, std::uint32_t& run, const Derived* self,
+                                std::uint64_t position, const Derived* self,
                                 const Chunks* chunks_copy) const {
-    const auto index = static_cast<std::uint32_t>(position) & (slots() - 1);
-    run = slots() - index;
     const std::uint32_t piece = derived().template piece_of<puts>(
         chunks, thread, q, number_of(position), self, chunks_copy);
     if (piece == Chunks::none) return {};
-    return {slots_of(chunks, piece) + index, piece};
+    return {slots_of(chunks, piece) + index_of(position), piece};
   }
 
   // Records that n slots of the piece at `location` have been emptied. Returns true if the whole
@@ -121,6 +123,9 @@ class QueuePieces {
   HEAPWOOD_INLINE std::uint32_t number_of(std::uint64_t position) const {
     return static_cast<std::uint32_t>(position >> slot_shift_);
   }
+  HEAPWOOD_INLINE std::uint32_t index_of(std::uint64_t position) const {
+    return static_cast<std::uint32_t>(position) & (slots() - 1);
+  }
   HEAPWOOD_INLINE std::uint32_t* slots_of(const Chunks& chunks, std::uint32_t piece) const {
     return as<std::uint32_t>(chunks.chunk(piece));
   }
@@ -152,11 +157,10 @@ class QueuePieces {
   void read_pieces(const HostView& host, const Chunks& chunks, std::uint64_t begin,
                    std::uint64_t end, Visitor visit, Piece piece) const {
     while (begin < end) {
-      const auto index = static_cast<std::uint32_t>(begin) & (slots() - 1);
       const auto count =
-          static_cast<std::uint32_t>(std::min<std::uint64_t>(slots() - index, end - begin));
+          static_cast<std::uint32_t>(std::min<std::uint64_t>(adjacent(0, begin), end - begin));
       for (const std::uint32_t entry :
-           host.read(slots_of(chunks, piece(number_of(begin))) + index, count))
+           host.read(slots_of(chunks, piece(number_of(begin))) + index_of(begin), count))
         visit(entry);
       begin += count;
     }

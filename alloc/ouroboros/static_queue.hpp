@@ -9,6 +9,8 @@
 // class.
 #pragma once
 
+#include <algorithm>
+
 #include "alloc/ouroboros/chunks.hpp"
 #include "alloc/primitives/word.hpp"
 
@@ -46,15 +48,15 @@ class StaticQueue {
     }
   }
 
-  // Returns the slot of a position. `run` gets the number of adjacent slots from there on. puts:
-  // the caller puts an entry; otherwise it takes one.
+  // The number of adjacent slots from a position on.
+  HEAPWOOD_INLINE std::uint32_t adjacent(std::uint32_t q, std::uint64_t position) const {
+    return length(q) - index_of(q, position);
+  }
+  // Returns the slot of a position. puts: the caller puts an entry; otherwise it takes one.
   template <bool puts, class Thread>
   HEAPWOOD_INLINE Location find(const Chunks& chunks, Thread&, std::uint32_t q,
-                                std::uint64_t position, std::uint32_t& run, const StaticQueue*,
-                                const Chunks*) const {
-    const std::uint32_t n = length(q), index = static_cast<std::uint32_t>(position) & (n - 1);
-    run = n - index;
-    return {slots(chunks) + first(q) + index, 0};
+                                std::uint64_t position, const StaticQueue*, const Chunks*) const {
+    return {slots(chunks) + first(q) + index_of(q, position), 0};
   }
   // Emptied slots need no further action.
   HEAPWOOD_INLINE bool leave(const Chunks&, const Location&, std::uint32_t) const { return false; }
@@ -87,9 +89,9 @@ class StaticQueue {
   void read(const HostView& host, const Chunks& chunks, std::uint32_t q, std::uint64_t begin,
             std::uint64_t end, Visitor visit) const {
     while (begin < end) {
-      std::uint32_t run = 0;
-      const Location location = find<false>(chunks, host, q, begin, run, this, &chunks);
-      const auto count = end - begin < run ? static_cast<std::uint32_t>(end - begin) : run;
+      const Location location = find<false>(chunks, host, q, begin, this, &chunks);
+      const auto count =
+          static_cast<std::uint32_t>(std::min<std::uint64_t>(adjacent(q, begin), end - begin));
       for (const std::uint32_t entry : host.read(location.slot, count)) visit(entry);
       begin += count;
     }
@@ -100,6 +102,9 @@ class StaticQueue {
   static constexpr std::uint32_t long_queues = 5;
   HEAPWOOD_INLINE std::uint32_t length(std::uint32_t q) const {
     return q < long_queues ? length_ : short_length_;
+  }
+  HEAPWOOD_INLINE std::uint32_t index_of(std::uint32_t q, std::uint64_t position) const {
+    return static_cast<std::uint32_t>(position) & (length(q) - 1);
   }
   // The index of the class's first slot.
   HEAPWOOD_INLINE std::size_t first(std::uint32_t q) const {

@@ -156,6 +156,70 @@ TEST_F(OuroborosChunkHints, ChunksAreNotExhaustedWhenOneIsFree) {
   });
 }
 
+// A lane of a warp whose other lanes do nothing. Its waits are aborted at some time.
+class LoneLane : public simt::SerialWarp {
+ public:
+  static constexpr unsigned width = 4;
+  explicit LoneLane(unsigned lane) : simt::SerialWarp(0, 1, nullptr), lane_(lane) {}
+  unsigned lane() const { return lane_; }
+  bool aborted() const { return ++calls_ > 1000; }
+
+ private:
+  unsigned lane_;
+  mutable unsigned calls_ = 0;
+};
+
+// Four lanes put six entries: two into one piece, four into the next. The first piece is emptied,
+// and has a new number, before the last lane begins.
+template <class Slots>
+class OuroborosQueue : public testing::Test {};
+using Pieces = testing::Types<ouroboros::ArrayQueue, ouroboros::LinkedQueue>;
+TYPED_TEST_SUITE(OuroborosQueue, Pieces);
+
+TYPED_TEST(OuroborosQueue, ALaneNeedsOnlyThePiecesOfItsEntries) {
+  ouroboros::Chunks chunks;
+  ouroboros::IndexQueue<TypeParam> queue;
+  ouroboros::Shape shape;
+  shape.chunks = 256;
+  shape.chunk_shift = simt::highest_bit(chunk);
+  shape.pieces = shape.max_pieces = 2;
+  const std::size_t end =
+      round_up(queue.plan(shape, true, chunks.plan(shape, shape.classes(), 256)), 256);
+  const simt::Memory memory({}, end + shape.chunks * chunk);
+  const simt::Cpu device({.threads = 1});
+  std::fill_n(memory.data(), end, std::byte{0});
+  chunks.initialize(memory.data(), nullptr, memory.data() + end, device);
+  queue.reset(chunks, device);
+  launch_alone([&](auto& warp) {
+    const LaneGroup alone(warp, 1);
+    const auto take = [&] { return queue.take(chunks, warp, alone, 0, &queue, &chunks); };
+    constexpr std::uint32_t slots = chunk / sizeof(std::uint32_t), before = slots - 2, n = 6;
+    ASSERT_TRUE(queue.reserve_slots(chunks, warp, 0, before, &queue, &chunks));
+    for (std::uint32_t i = 0; i < before; ++i)
+      queue.put(chunks, warp, 0, queue.reserve(chunks, 0, 1), 0u);
+    for (std::uint32_t i = 0; i < before; ++i) EXPECT_EQ(take(), 0u);
+    ASSERT_TRUE(queue.reserve_slots(chunks, warp, 0, n, &queue, &chunks));
+    const std::uint64_t begin = queue.reserve(chunks, 0, n);
+    const auto put = [&](unsigned lane) {
+      LoneLane thread(lane);
+      queue.put(chunks, thread, LaneGroup(thread, 0xf), 0, begin, n, 10, 1);
+    };
+    for (unsigned lane = 0; lane < 3; ++lane) put(lane);
+    for (std::uint32_t i = 0; i < 2; ++i) EXPECT_EQ(take(), 10 + i);
+    // The list gives an emptied piece a new number when one of its slots is needed.
+    constexpr std::uint32_t others = slots - 3;
+    ASSERT_TRUE(queue.reserve_slots(chunks, warp, 0, others, &queue, &chunks));
+    queue.put(chunks, warp, 0, queue.reserve(chunks, 0, others) + others - 1, 0u);
+    put(3);
+    // Does not wait for a missing entry, as `take` would.
+    std::vector<std::uint32_t> entries;
+    const HostView host(simt::DeviceId{});
+    queue.read(host, chunks, 0, [&](std::uint32_t entry) { entries.push_back(entry); });
+    entries.resize(4);
+    EXPECT_EQ(entries, (std::vector<std::uint32_t>{12, 13, 14, 15}));
+  });
+}
+
 // Pages that were freed when the queue of their class had no slot: threads that need them at the
 // same time get all of them.
 template <class A, class Device>
@@ -178,9 +242,15 @@ void refill(std::size_t pool, unsigned warps) {
       served(run(static_cast<std::uint32_t>(pool / bytes / scripts), 0).phases[0]) / scripts;
   ASSERT_GT(each * scripts, pool / bytes / 2);
   const ExerciseResult result = run(each, 3);
-  // A thread that has been told that no page will come misses a list that another one holds at that
-  // moment.
-  EXPECT_LE(result.failures, each * scripts * 4 / 200) << "refused though pages were free";
+  // Another run may need more memory for the queue: requests are refused needlessly only if pages
+  // are free in the end. A thread that has been told that no page will come misses a list that
+  // another one holds at that moment.
+  std::size_t missed = 0;
+  for (std::size_t p = 0; p < result.phases.size(); p += 2) {
+    const std::size_t refused = scripts * each - served(result.phases[p]);
+    missed += std::min(refused, bytes_in(result.phases[p].regions, Region::State::free) / bytes);
+  }
+  EXPECT_LE(missed, each * scripts * 4 / 200) << "refused though pages were free";
 }
 
 template <class A>
