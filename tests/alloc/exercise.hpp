@@ -56,7 +56,7 @@ struct ExerciseJob {
   bool two_heaps = false;  // TwoHeaps<A>, without the other adaptors
   // Counted or guarded jobs: allocation number fail_at and all later ones fail; 0 = none.
   std::uint64_t fail_at = 0;
-  double seconds = 60;  // time limit of one phase
+  double seconds = 500;  // time limit of one phase; see launch.hpp
 };
 
 // Errors found by Guarded.

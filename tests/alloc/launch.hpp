@@ -62,7 +62,7 @@ void launch_with_context(const Device& device, unsigned warps, const Heapwood& h
       own.end(warp);
     }
   };
-  device.launch(Kernel(heap, f), warps, {.seconds = 60, .what = "the test"});
+  device.launch(Kernel(heap, f), warps, {.seconds = 500, .what = "the test"});
 }
 
 // Adds to a word that other threads change too.

@@ -125,7 +125,8 @@ TYPED_TEST(FdgPublishedWarps, AnyWarpFreesAndAllMemoryReturns) {
                 free_all(warps * lanes, slots), fill, empty});
     job.lanes = lanes;
     const ExerciseResult result = exercise<FdgPublished, TypeParam>(job);
-    EXPECT_GT(served(result.phases[2]), requests / 2);
+    // Few, if a warp that holds most of a small pool is interrupted: others are refused meanwhile.
+    EXPECT_GT(served(result.phases[2]), slots);
     EXPECT_LT(served(result.phases[0]), max_filled) << "the pool is too large for this test";
     EXPECT_EQ(served(result.phases[4]), served(result.phases[0])) << "in a pool of " << bytes;
   }
