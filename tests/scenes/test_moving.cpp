@@ -21,7 +21,6 @@ TEST(Moving, ProceduralScenesAreTheSameEverywhere) {
   } scenes[] = {
       {"statue~:3k", {0x1fcf35b66fe8235d, 0x29d4a8ae931fb571}},
       {"explode:3k:2", {0xc72be538b7e2eff0, 0x2ad4ac409a476064}},
-      {"spheres:9k", {0x25b82b41db156eca, 0x981613f1af8bea73}},
       {"cloth:3k", {0x1499f59a03b43eca, 0xc473879d313739ad}},
   };
   for (const auto& scene : scenes) {
