@@ -55,8 +55,7 @@ struct BackendOf {
       };
       const bool coloured = !frame.clay && scene.materials.materials != nullptr;
       const ColouredView<Intersection> colours{view, scene.materials};
-      if constexpr (Launcher::Warp::width == 1 &&
-                    std::is_same_v<Intersection, kdtree::FastIntersection>) {
+      if constexpr (Launcher::Warp::width == 1) {
         if (frame.mode == Mode::shaded && !(coloured && scene.materials.has_holes)) {
           const auto launch_serial = [&]<class View>(const View& shown) {
             return launcher.launch(SerialShadedKernel<View>{shown, frame, film, ticket}, 0, limits);
@@ -90,10 +89,10 @@ struct BackendOf {
                       const simt::LaunchLimits& limits) {
     const Launcher launcher(device);
     if constexpr (Launcher::Warp::width == 1) {
-      if (!scene.watertight && !any) {
-        return launcher.launch(
-            SerialTraceKernel{view<kdtree::FastIntersection>(scene).tree, rays, hits, count}, 0,
-            limits);
+      if (!any) {
+        return with_intersection(scene, [&](const auto& view) {
+          return launcher.launch(SerialTraceKernel{view.tree, rays, hits, count}, 0, limits);
+        });
       }
     }
     const auto launch = [&](const auto& kernel) {

@@ -134,10 +134,11 @@ struct TraceKernel {
 
 // Closest hits of rays from a buffer on CPU threads (kdtree/traverse/simd_rays.hpp). Each thread
 // traces every workers()-th block of rays.
+template <class Intersection>
 struct SerialTraceKernel {
   struct Scratch {};
 
-  kdtree::TreeView<kdtree::FastIntersection> tree;
+  kdtree::TreeView<Intersection> tree;
   const kdtree::Ray* rays;
   kdtree::Hit* hits;
   std::size_t count;
@@ -153,6 +154,9 @@ struct SerialTraceKernel {
     }
   }
 };
+template <class Intersection>
+SerialTraceKernel(const kdtree::TreeView<Intersection>&, const kdtree::Ray*, kdtree::Hit*,
+                  std::size_t) -> SerialTraceKernel<Intersection>;
 
 // Sums the traversal steps of closest hits over all rays.
 template <class Intersection>

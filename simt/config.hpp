@@ -76,21 +76,25 @@ namespace std = ::cuda::std;
 #define HEAPWOOD_ROLLED
 #endif
 
-// CPU functions that are compiled for every x86-64 processor and again for AVX2 (lanes.hpp);
-// HEAPWOOD_CLONED_512 again for AVX-512, whose masks and 32 registers also help vectors of 8. The
-// dynamic linker selects a version at program start. Disabled under sanitizers, whose runtime is
-// not initialized at that time, and where the linker cannot select.
+// CPU functions with vectors (lanes.hpp). HEAPWOOD_AVX2: compiled for AVX2 on x86-64, and called
+// only if the processor has it. HEAPWOOD_CLONED: compiled for every x86-64 processor, and again for
+// AVX2 and AVX-512, whose masks and 32 registers also help vectors of 8; the dynamic linker selects
+// a version at program start. Not under sanitizers, whose runtime is not initialized at that time,
+// and where the linker cannot select.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__CUDACC__)
+#define HEAPWOOD_AVX2 __attribute__((target("avx2")))
+#else
+#define HEAPWOOD_AVX2
+#endif
 #if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__CUDACC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define HEAPWOOD_CLONED __attribute__((target_clones("avx2", "default")))
 #if __GNUC__ >= 12
-#define HEAPWOOD_CLONED_512 __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
+#define HEAPWOOD_CLONED __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
 #else
-#define HEAPWOOD_CLONED_512 HEAPWOOD_CLONED
+#define HEAPWOOD_CLONED __attribute__((target_clones("avx2", "default")))
 #endif
 #else
 #define HEAPWOOD_CLONED
-#define HEAPWOOD_CLONED_512
 #endif
 
 // For users of the library: marks a function that threads of the heap's device call.

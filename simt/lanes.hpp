@@ -3,7 +3,7 @@
 // no intrinsics. They compile for every processor; each operation is split where registers are
 // shorter. A comparison yields -1 or 0 per lane; `mask ? a : b` selects per lane. Host code only.
 //
-// Functions that use them are HEAPWOOD_CLONED or HEAPWOOD_CLONED_512 (config.hpp): x86-64 programs
+// Functions that use them are HEAPWOOD_CLONED or HEAPWOOD_AVX2 (config.hpp): x86-64 programs
 // contain versions for AVX2 and AVX-512 and select one at start. Arithmetic is that of the scalar
 // code, operation by operation, so results are identical.
 #pragma once

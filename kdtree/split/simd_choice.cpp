@@ -126,7 +126,7 @@ template <bool flats>
 
 }  // namespace
 
-HEAPWOOD_CLONED_512
+HEAPWOOD_CLONED
 void consider_candidates_simd(const Interval* intervals, const Candidates& candidates,
                               const SplitCost& cost, Split& best) {
   LaneBest found;
@@ -143,7 +143,7 @@ void consider_candidates_simd(const Interval* intervals, const Candidates& candi
   found.finish(best);
 }
 
-HEAPWOOD_CLONED_512
+HEAPWOOD_CLONED
 void consider_bins(const BinCounts& counts, const SplitCost& cost, const Box& node, std::uint32_t n,
                    Split& best) {
   const Ints8 first_lanes{1, 2, 3, 4, 5, 6, 7, 8};

@@ -202,7 +202,7 @@ struct RefAddress {
 
 }  // namespace
 
-HEAPWOOD_CLONED_512
+HEAPWOOD_CLONED
 Box bin_refs(const std::byte* refs, std::uint32_t first, std::uint32_t last, const Box& node,
              BinCounts& counts) {
   const BinLanes lanes(node);
@@ -256,7 +256,7 @@ Moved count_sides(const std::byte* refs, std::uint32_t first, std::uint32_t last
   return moved;
 }
 
-HEAPWOOD_CLONED_512
+HEAPWOOD_CLONED
 Moved move_refs(const std::byte* refs, std::uint32_t first, std::uint32_t last, const Cut& cut,
                 const PackedCorners* corners, const Target& left, const Target& right) {
   const Clipper clipper(cut);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Closest and any hits of many rays by one CPU thread, bit-identical to those of closest_hit() and
-// any_hit(), but faster. Packets of eight rays traverse the tree together in the lanes of vectors
-// (Wald, Slusallek, Benthin, Wagner 2001, "Interactive rendering with coherent ray tracing"). The
-// rays of a packet have the same signs of direction, so they agree on the order of children. Each
-// ray has its own interval in every node, and is active only in nodes that it would visit alone.
+// Closest, any and all hits of many rays by one CPU thread, bit-identical to those of closest_hit()
+// and any_hit(), but faster. Packets of eight rays traverse the tree together in the lanes of
+// vectors (Wald, Slusallek, Benthin, Wagner 2001, "Interactive rendering with coherent ray
+// tracing"). The rays of a packet have the same signs of direction, so they agree on the order of
+// children. Each ray has its own interval in every node, and is active only in nodes that it would
+// visit alone.
 //
 // On a processor without vectors of eight, rays are traced one by one: packets would be two to
 // three times slower there.
@@ -30,12 +31,33 @@ inline constexpr std::size_t ray_span = 65536;
 // their directions.
 void closest_hits(const TreeView<FastIntersection>& tree, const Ray* rays, Hit* hits,
                   std::size_t count);
+void closest_hits(const TreeView<WatertightIntersection>& tree, const Ray* rays, Hit* hits,
+                  std::size_t count);
 
 // Sets `blocked` to 1 for each ray that hits anything, else to 0 (any_hit()). Rays that are not
 // `scattered` are not sorted, only grouped by their signs in blocks of 4,096: adjacent ones should
 // start near each other.
 void any_hits(const TreeView<FastIntersection>& tree, const Ray* rays, std::uint8_t* blocked,
               std::size_t count, bool scattered = false);
+void any_hits(const TreeView<WatertightIntersection>& tree, const Ray* rays, std::uint8_t* blocked,
+              std::size_t count, bool scattered = false);
+
+// A hit of a ray: its distance, and its record in the tree.
+struct FoundHit {
+  float t;
+  std::uint32_t record;
+};
+// Takes all hits of ray i, in no order. A triangle in several leaves is in them several times, with
+// the same distance. Rays are passed in no order, until is_stopped(), which is called often.
+class HitSink {
+ public:
+  virtual ~HitSink() = default;
+  virtual void take(std::uint32_t i, std::vector<FoundHit>& hits) = 0;
+  virtual bool is_stopped() const = 0;
+};
+// At most `ray_span` rays.
+void all_hits(const TreeView<WatertightIntersection>& tree, std::span<const Ray> rays,
+              HitSink& sink);
 
 // ---- the order of rays --------------------------------------------------------------------------
 

@@ -3,9 +3,10 @@
 // kernels that count or list them. A triangle that lies in several leaves counts once: its copies
 // give bit-identical distances.
 //
-// One search of the tree collects the nearest hits, as many as fit into a small array. Only a ray
-// with more hits is traced again, from the last of them. The test is the watertight one, with which
-// the traversal visits every leaf that the ray touches.
+// On a GPU one search of the tree collects the nearest hits, as many as fit into a small array; a
+// ray with more hits is traced again, from the last of them. On CPU threads packets of rays collect
+// all hits. The test is the watertight one, with which the traversal visits every leaf that the ray
+// touches.
 #pragma once
 
 #include "python/core/query_kernels.hpp"
@@ -179,6 +180,68 @@ struct ListKernel : AllHits {
         return ++entry < end;
       });
     });
+  }
+};
+
+// Counts the hits of each ray, or lists them, on CPU threads.
+struct PacketHitsKernel {
+  using Scratch = RayBlock;
+
+  WatertightTree tree;
+  QueryRays in;
+  HitSearch search;
+  std::uint32_t* counts = nullptr;  // nullptr: lists, as ListKernel
+  const std::int64_t* splits = nullptr;
+  std::uint32_t first_ray = 0;
+  ListArrays out = {};
+
+  template <class Warp>
+  void operator()(Warp& warp, Scratch& block) const {
+    for_blocks(warp, in, block, [&](std::size_t begin) {
+      struct Sink final : kdtree::HitSink {
+        const PacketHitsKernel& kernel;
+        const RayBlock& block;
+        Warp& warp;
+        std::size_t begin;
+
+        Sink(const PacketHitsKernel& of, const RayBlock& with, Warp& on, std::size_t first)
+            : kernel(of), block(with), warp(on), begin(first) {}
+        void take(std::uint32_t i, std::vector<kdtree::FoundHit>& hits) override {
+          kernel.put(begin + i, block.from[i], hits);
+        }
+        bool is_stopped() const override { return warp.aborted(); }
+      } sink(*this, block, warp, begin);
+      kdtree::all_hits(tree, block.rays, sink);
+    });
+  }
+
+ private:
+  void put(std::size_t i, const QueryRay& from, std::vector<kdtree::FoundHit>& hits) const {
+    const auto position = [this](const kdtree::FoundHit& hit) {
+      return HitPosition{hit.t, tree.ids[hit.record]};
+    };
+    std::sort(hits.begin(), hits.end(), [&](const auto& a, const auto& b) {
+      return a.t < b.t || (a.t == b.t && position(a) < position(b));
+    });
+    const float length = search.length(from.ray);
+    std::int64_t entry = counts == nullptr ? splits[i] : 0;
+    HitPosition after;
+    for (const kdtree::FoundHit& hit : hits) {
+      const HitPosition at = position(hit);
+      if (!(after < at)) continue;
+      after = search.end_of(at, length);
+      if (counts == nullptr) put_entry(entry, i, from, hit);
+      ++entry;
+    }
+    if (counts != nullptr) counts[i] = static_cast<std::uint32_t>(entry);
+  }
+  void put_entry(std::int64_t entry, std::size_t i, const QueryRay& from,
+                 const kdtree::FoundHit& hit) const {
+    out.ray[entry] = first_ray + static_cast<std::uint32_t>(i);
+    out.t[entry] = from.distance(hit.t);
+    out.triangle[entry] = tree.ids[hit.record];
+    kdtree::WatertightIntersection(from.ray).coordinates(tree.records + hit.record, from.ray, hit.t,
+                                                         out.uv[2 * entry], out.uv[2 * entry + 1]);
   }
 };
 

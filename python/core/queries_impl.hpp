@@ -54,12 +54,13 @@ struct QueriesOf {
   static void trace_for(const simt::DeviceId& device, const render::SceneData& scene,
                         const RayJob& job, const HitArrays& out) {
     const auto with = [&]<class Intersection>(const render::SceneView<Intersection>& view) {
-      launch(device, CastKernel<Intersection, Any>{view.tree, query_rays(job), out}, job.count);
+      using Kernel =
+          std::conditional_t<serial, PacketKernel<Intersection>, CastKernel<Intersection, Any>>;
+      launch(device, Kernel{view.tree, query_rays(job), out}, job.count);
     };
     if (scene.watertight) return with(render::view<kdtree::WatertightIntersection>(scene));
     if constexpr (serial) {
-      const auto view = render::view<kdtree::FastIntersection>(scene);
-      launch(device, PacketKernel{view.tree, query_rays(job), out}, job.count);
+      with(render::view<kdtree::FastIntersection>(scene));
     } else {
       with(render::view<render::ScratchIntersection>(scene));
     }
@@ -85,12 +86,23 @@ struct QueriesOf {
 
   static void count(const simt::DeviceId& device, const render::SceneData& scene, const RayJob& job,
                     std::uint32_t* counts) {
-    launch(device, CountKernel{all_hits(scene, job), counts}, job.count);
+    const AllHits all = all_hits(scene, job);
+    if constexpr (serial) {
+      launch(device, PacketHitsKernel{all.tree, all.in, all.search, counts}, job.count);
+    } else {
+      launch(device, CountKernel{all, counts}, job.count);
+    }
   }
 
   static void list(const simt::DeviceId& device, const render::SceneData& scene, const RayJob& job,
                    const std::int64_t* splits, std::uint32_t first_ray, const ListArrays& out) {
-    launch(device, ListKernel{all_hits(scene, job), splits, first_ray, out}, job.count);
+    const AllHits all = all_hits(scene, job);
+    if constexpr (serial) {
+      const PacketHitsKernel kernel{all.tree, all.in, all.search, nullptr, splits, first_ray, out};
+      launch(device, kernel, job.count);
+    } else {
+      launch(device, ListKernel{all, splits, first_ray, out}, job.count);
+    }
   }
 
   static std::optional<MeshBounds> load_triangles(const simt::DeviceId& device,

@@ -90,45 +90,56 @@ struct CastKernel {
   }
 };
 
-// Finds closest hits, or whether there is a hit, on CPU threads in packets
-// (traverse/simd_rays.hpp).
+// A block of the caller's rays, as a CPU thread traces them in packets (traverse/simd_rays.hpp).
+struct RayBlock {
+  std::vector<QueryRay> from;
+  std::vector<kdtree::Ray> rays;
+};
+
+// Calls f(begin) for blocks of rays from `begin` on. They are so long that neighbouring rays are
+// found, and so short that every thread gets several and that a block stays in the cache.
+template <class Warp, class F>
+void for_blocks(Warp& warp, const QueryRays& in, RayBlock& block, F f) {
+  constexpr std::size_t min_block = 4096, max_block = kdtree::ray_span;
+  const std::size_t each = std::clamp(in.count / (4 * warp.workers()), min_block, max_block);
+  for (std::size_t begin = warp.worker() * each; begin < in.count && !warp.aborted();
+       begin += warp.workers() * each) {
+    const std::size_t size = std::min(each, in.count - begin);
+    block.from.resize(size);
+    block.rays.resize(size);
+    for (std::size_t k = 0; k < size; ++k) {
+      block.from[k] = in.ray(begin + k);
+      block.rays[k] = block.from[k].ray;
+    }
+    f(begin);
+  }
+}
+
+// Finds closest hits, or whether there is a hit, on CPU threads.
+template <class Intersection>
 struct PacketKernel {
   struct Scratch {
-    std::vector<QueryRay> from;
-    std::vector<kdtree::Ray> rays;
+    RayBlock block;
     std::vector<kdtree::Hit> hits;
   };
 
-  kdtree::TreeView<kdtree::FastIntersection> tree;
+  kdtree::TreeView<Intersection> tree;
   QueryRays in;
   HitArrays out;
 
   template <class Warp>
   void operator()(Warp& warp, Scratch& scratch) const {
-    // Blocks are so long that closest_hits() finds neighbouring rays, and so short that every
-    // thread gets several and that a block stays in the cache.
-    constexpr std::size_t min_block = 4096, max_block = kdtree::ray_span;
-    const std::size_t block = std::clamp(in.count / (4 * warp.workers()), min_block, max_block);
-    for (std::size_t begin = warp.worker() * block; begin < in.count && !warp.aborted();
-         begin += warp.workers() * block) {
-      const std::size_t size = std::min(block, in.count - begin);
-      scratch.from.resize(size);
-      scratch.rays.resize(size);
-      scratch.hits.resize(size);
-      for (std::size_t k = 0; k < size; ++k) {
-        scratch.from[k] = in.ray(begin + k);
-        scratch.rays[k] = scratch.from[k].ray;
-      }
-      if (out.any != nullptr) {
-        kdtree::any_hits(tree, scratch.rays.data(), out.any + begin, size, true);
-        continue;
-      }
-      kdtree::closest_hits(tree, scratch.rays.data(), scratch.hits.data(), size);
-      for (std::size_t k = 0; k < size; ++k) {
-        scratch.hits[k].t = scratch.from[k].distance(scratch.hits[k].t);
+    const auto& [from, rays] = scratch.block;
+    for_blocks(warp, in, scratch.block, [&](std::size_t begin) {
+      if (out.any != nullptr)
+        return kdtree::any_hits(tree, rays.data(), out.any + begin, rays.size(), true);
+      scratch.hits.resize(rays.size());
+      kdtree::closest_hits(tree, rays.data(), scratch.hits.data(), rays.size());
+      for (std::size_t k = 0; k < rays.size(); ++k) {
+        scratch.hits[k].t = from[k].distance(scratch.hits[k].t);
         out.put<false>(begin + k, scratch.hits[k]);
       }
-    }
+    });
   }
 };
 

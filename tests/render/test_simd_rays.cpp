@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
+#include <utility>
 
 #include "kdtree/traverse/simd_rays.hpp"
 #include "render/scene.hpp"
@@ -36,9 +38,10 @@ std::vector<Ray> rays_of_all_kinds(std::size_t n) {
   return rays;
 }
 
-void compare(const Soup& soup, const Tree& tree, const std::vector<Ray>& all, unsigned least) {
-  const auto records = records_of<kdtree::FastIntersection>(soup, tree);
-  const auto view = tree_view<kdtree::FastIntersection>(soup, tree, records);
+template <class Intersection>
+void compare_with(const Soup& soup, const Tree& tree, const std::vector<Ray>& all, unsigned least) {
+  const auto records = records_of<Intersection>(soup, tree);
+  const auto view = tree_view<Intersection>(soup, tree, records);
   for (const std::size_t n :
        {std::size_t{0}, std::size_t{1}, std::size_t{7}, std::size_t{100}, all.size()}) {
     std::vector<Hit> hits(n + 1);
@@ -64,6 +67,11 @@ void compare(const Soup& soup, const Tree& tree, const std::vector<Ray>& all, un
       EXPECT_GT(found, least);
     }
   }
+}
+
+void compare(const Soup& soup, const Tree& tree, const std::vector<Ray>& all, unsigned least) {
+  compare_with<kdtree::FastIntersection>(soup, tree, all, least);
+  compare_with<kdtree::WatertightIntersection>(soup, tree, all, least);
 }
 
 TEST(SimdRays, HitWhatEachHitsAlone) {
@@ -103,6 +111,51 @@ TEST(SimdRays, HitTheSameWhereDistancesOverflow) {
     rays[i].tmax = i % 4 == 0 ? rays[i].tmax * large : 1e38f;
   }
   compare(soup, MedianBuilder::build(soup.view()), rays, 300);
+}
+
+// All hits: those of each triangle tested alone.
+TEST(SimdRays, FindAllHits) {
+  using Hits = std::set<std::pair<std::uint32_t, std::uint32_t>>;  // {bits of t, triangle}
+  struct Sink : kdtree::HitSink {
+    const Tree& tree;
+    std::vector<Hits> of_rays;
+    unsigned calls = 0, last_call = ~0u;
+
+    Sink(const Tree& with, std::size_t rays) : tree(with), of_rays(rays) {}
+    void take(std::uint32_t i, std::vector<kdtree::FoundHit>& hits) override {
+      ++calls;
+      for (const kdtree::FoundHit& hit : hits)
+        of_rays[i].insert({simt::bits(hit.t), tree.refs[hit.record]});
+    }
+    bool is_stopped() const override { return calls >= last_call; }
+  };
+  const std::vector<Ray> rays = rays_of_all_kinds(2001);
+  for (const Soup& soup : {kdtree::random_soup(300, 1, 0.15f), kdtree::grid_soup(500, 2)}) {
+    const Tree tree = MedianBuilder::build(soup.view());
+    const auto records = records_of<kdtree::WatertightIntersection>(soup, tree);
+    const auto view = tree_view<kdtree::WatertightIntersection>(soup, tree, records);
+    Sink sink(tree, rays.size());
+    kdtree::all_hits(view, rays, sink);
+    EXPECT_EQ(sink.calls, rays.size());
+    std::size_t found = 0;
+    for (std::size_t i = 0; i < rays.size(); ++i) {
+      const Ray& ray = rays[i];
+      Hits expected;
+      for (std::uint32_t k = 0; k < soup.triangles.size(); ++k) {
+        float t, u, v;
+        if (kdtree::WatertightIntersection(ray).solve(kdtree::corners(soup.view(), k), ray,
+                                                      ray.tmin, ray.tmax, t, u, v))
+          expected.insert({simt::bits(t), k});
+      }
+      ASSERT_EQ(sink.of_rays[i], expected) << i;
+      found += expected.size();
+    }
+    EXPECT_GT(found, 100u);
+    Sink stopped(tree, rays.size());
+    stopped.last_call = 1;
+    kdtree::all_hits(view, rays, stopped);
+    EXPECT_LE(stopped.calls, 8u * 8u);  // a packet of each of eight kinds of rays
+  }
 }
 
 TEST(SimdRaysOrder, IsOneOfAllAndKeepsWhatStartsTogether) {

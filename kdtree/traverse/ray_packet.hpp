@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: MIT
+// Eight rays that traverse a tree together in the lanes of vectors (simd_rays.hpp), with the
+// arithmetic of both intersection tests, operation by operation. Included by simd_rays.cpp only:
+// its functions are inlined into clones for AVX2.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <type_traits>
+#include <vector>
+
+#include "kdtree/traverse/simd_rays.hpp"
+#include "simt/lanes.hpp"
+
+namespace heapwood::kdtree::packets {
+
+using simt::Floats8;
+using simt::Ints8;
+
+inline constexpr unsigned lanes = 8;
+// What is searched for: the closest hit, whether there is a hit, or all hits.
+enum class Find { closest, any, all };
+inline constexpr float never = -HUGE_VALF;  // end of an empty interval
+
+[[gnu::always_inline]] inline void load(Floats8& to, const float* from) {
+  std::memcpy(&to, from, sizeof to);
+}
+
+// Which masks have a set lane: bit 0 for a, bit 1 for b.
+[[gnu::always_inline]] inline unsigned any_of(const Ints8& a, const Ints8& b) {
+  using Pairs4 [[gnu::vector_size(32)]] = std::int64_t;
+  const Ints8 lane = (a & 1) | (b & 2);
+  Pairs4 pairs;
+  std::memcpy(&pairs, &lane, sizeof pairs);
+  const auto two =
+      __builtin_shufflevector(pairs, pairs, 0, 1) | __builtin_shufflevector(pairs, pairs, 2, 3);
+  const std::int64_t pair = two[0] | two[1];
+  return static_cast<unsigned>(pair | pair >> 32);
+}
+
+struct Vec8 {
+  Floats8 x, y, z;
+
+  [[gnu::always_inline]] Floats8& axis(unsigned a) { return a == 0 ? x : a == 1 ? y : z; }
+};
+
+[[gnu::always_inline]] inline void dot(Vec3 a, const Vec8& b, Floats8& to) {
+  to = a.x * b.x + a.y * b.y + a.z * b.z;
+}
+[[gnu::always_inline]] inline void at(const Row& row, const Vec8& p, Floats8& to) {
+  to = row.w + row.x * p.x + row.y * p.y + row.z * p.z;
+}
+[[gnu::always_inline]] inline void absolute(const Floats8& x, Floats8& to) {
+  Ints8 bits;
+  std::memcpy(&bits, &x, sizeof bits);
+  bits &= 0x7fffffff;
+  std::memcpy(&to, &bits, sizeof bits);
+}
+[[gnu::always_inline]] inline void set_low_bits(Floats8& x, int low) {
+  Ints8 bits;
+  std::memcpy(&bits, &x, sizeof bits);
+  bits = (bits & ~3) | low;
+  std::memcpy(&x, &bits, sizeof bits);
+}
+
+// Eight rays. Lanes without a ray repeat the first one.
+struct Rays8 {
+  const Ray* ray[lanes];
+  Vec8 origin, direction;
+  Floats8 tmin;
+  bool negative[3];  // the signs of all directions
+
+  [[gnu::always_inline]] void set(const Ray* rays, const std::uint32_t* which, std::uint32_t count,
+                                  Floats8& tmax) {
+    alignas(32) float from[3][lanes], along[3][lanes], lowest[lanes], highest[lanes];
+    for (unsigned k = 0; k < lanes; ++k) {
+      ray[k] = rays + which[k < count ? k : 0];
+      for (unsigned axis = 0; axis < 3; ++axis) {
+        from[axis][k] = ray[k]->origin[axis];
+        along[axis][k] = ray[k]->direction[axis];
+      }
+      lowest[k] = ray[k]->tmin;
+      highest[k] = ray[k]->tmax;
+    }
+    load(tmin, lowest);
+    load(tmax, highest);
+    for (unsigned axis = 0; axis < 3; ++axis) {
+      load(origin.axis(axis), from[axis]);
+      load(direction.axis(axis), along[axis]);
+      negative[axis] = std::signbit(along[axis][0]);
+    }
+  }
+};
+
+// The planes and triangles of an intersection test, for eight rays.
+template <class Intersection>
+class Test8;
+
+template <>
+class Test8<FastIntersection> {
+ public:
+  using Tree = TreeView<FastIntersection>;
+
+  [[gnu::always_inline]] void set(const Tree& tree, const Rays8& rays) {
+    Vec8 o = rays.origin, d = rays.direction;
+    Floats8 along[3];
+    for (unsigned axis = 0; axis < 3; ++axis) {
+      const bool negative = rays.negative[axis];
+      const Floats8 tiny = Floats8{} + (negative ? -1e-20f : 1e-20f), &x = d.axis(axis);
+      inverse_[axis] = 1.0f / (((x < 1e-20f) & (x > -1e-20f)) ? tiny : x);
+      set_low_bits(inverse_[axis], negative ? 2 : 0);
+      offset_[axis] = -(o.axis(axis) * inverse_[axis]);
+      absolute(x, along[axis]);
+    }
+    const Floats8 parallel = FastIntersection::parallel_below * (along[0] + along[1] + along[2]);
+    slack_ = Floats8{} + tree.slack;
+    for (unsigned axis = 0; axis < 3; ++axis) {
+      Floats8 most;
+      absolute(offset_[axis], most);
+      most *= FastIntersection::offset_slack;
+      slack_ = ((along[axis] > parallel) & (most > slack_)) ? most : slack_;
+    }
+  }
+  // Whether a packet can trace rays with these distances to the faces of the tree's box. NaN would
+  // break the rule for empty intervals; every plane lies between two faces, and so do distances.
+  [[gnu::always_inline]] static void check(const Floats8& enter, const Floats8& leave, Ints8& ok) {
+    ok &= (enter - enter == 0.0f) & (leave - leave == 0.0f);
+  }
+  // The distances at which the near child ends and the far child begins.
+  [[gnu::always_inline]] void plane(const Rays8&, unsigned axis, float at, Floats8& end,
+                                    Floats8& begin) const {
+    end = begin = at * inverse_[axis] + offset_[axis];
+  }
+  // The distances between which hits in a leaf count.
+  [[gnu::always_inline]] void limit(const Floats8& begin, const Floats8& end, Floats8& lower,
+                                    Floats8& upper) const {
+    const Floats8 from = begin * (1 - FastIntersection::relative_slack) - slack_,
+                  to = end * (1 + FastIntersection::relative_slack) + slack_;
+    lower = from > lower ? from : lower;
+    upper = to < upper ? to : upper;
+  }
+  // Clears `hit` in the lanes whose distance h is not in [lower, upper) or whose point at h is
+  // outside the triangle. False: no lane hits.
+  [[gnu::always_inline]] bool hits(const PlaneRecord& record, const Rays8& rays,
+                                   const Floats8& lower, const Floats8& upper, Ints8& hit,
+                                   Floats8& h) const {
+    const Vec8 &o = rays.origin, &d = rays.direction;
+    Floats8 distance, along, u, v;
+    at(record.plane, o, distance);
+    dot({record.plane.x, record.plane.y, record.plane.z}, d, along);
+    h = -distance * (1.0f / along);
+    hit &= (h >= lower) & (h < upper);
+    if (any_of(hit, hit) == 0) return false;
+    const Vec8 p{o.x + d.x * h, o.y + d.y * h, o.z + d.z * h};
+    at(record.u, p, u);
+    at(record.v, p, v);
+    hit &= (u >= 0.0f) & (v >= 0.0f) & (u + v <= 1.0f);
+    return true;
+  }
+
+ private:
+  Floats8 inverse_[3], offset_[3], slack_;
+};
+
+template <>
+class Test8<WatertightIntersection> {
+ public:
+  using Tree = TreeView<WatertightIntersection>;
+  static constexpr float slack = WatertightIntersection::plane_slack;
+
+  [[gnu::always_inline]] void set(const Tree&, const Rays8& rays) {
+    const Vec8& d = rays.direction;
+    Floats8 x, y, z;
+    absolute(d.x, x);
+    absolute(d.y, y);
+    absolute(d.z, z);
+    inverse_ = {1.0f / d.x, 1.0f / d.y, 1.0f / d.z};
+    along_x_ = (x > y) & (x > z);
+    along_y_ = (x <= y) & (y > z);
+    Vec8 s;
+    permute(d, s);
+    sz_ = 1.0f / s.z;
+    sx_ = s.x * sz_;
+    sy_ = s.y * sz_;
+  }
+  [[gnu::always_inline]] static void check(const Floats8&, const Floats8&, Ints8&) {}
+  // NaN, the ray lies in the plane: both children keep the whole interval.
+  [[gnu::always_inline]] void plane(const Rays8& rays, unsigned axis, float at, Floats8& end,
+                                    Floats8& begin) const {
+    Vec8 o = rays.origin, inverse = inverse_;
+    const Floats8 distance = (at - o.axis(axis)) * inverse.axis(axis);
+    end = distance * (1 + slack);
+    begin = distance * (1 - slack);
+  }
+  [[gnu::always_inline]] void limit(const Floats8&, const Floats8&, Floats8&, Floats8&) const {}
+  [[gnu::always_inline]] bool hits(const CornerRecord& record, const Rays8& rays,
+                                   const Floats8& lower, const Floats8& upper, Ints8& hit,
+                                   Floats8& h) const {
+    Vec8 a, b, c;
+    shear(record.a, rays.origin, a);
+    shear(record.b, rays.origin, b);
+    shear(record.c, rays.origin, c);
+    const Floats8 ea = c.x * b.y - c.y * b.x, eb = a.x * c.y - a.y * c.x,
+                  ec = b.x * a.y - b.y * a.x;
+    const Ints8 zero = hit & ((ea == 0.0f) | (eb == 0.0f) | (ec == 0.0f));
+    hit &=
+        ((ea >= 0.0f) & (eb >= 0.0f) & (ec >= 0.0f)) | ((ea <= 0.0f) & (eb <= 0.0f) & (ec <= 0.0f));
+    const unsigned some = any_of(hit, zero);
+    if (some == 0) return false;
+    const Floats8 determinant = ea + eb + ec, inverse = 1.0f / determinant, wa = ea * inverse,
+                  u = eb * inverse, v = ec * inverse;
+    h = (wa * a.z + u * b.z + v * c.z) * sz_;
+    hit &= (determinant != 0.0f) & (h >= lower) & (h < upper);
+    // Edges that the scalar test computes again in double.
+    for (unsigned k = 0; (some & 2) != 0 && k < lanes; ++k) {
+      if (zero[k] == 0) continue;
+      float t = 0;
+      hit[k] = hits_one(record, *rays.ray[k], lower[k], upper[k], t) ? -1 : 0;
+      h[k] = t;
+    }
+    return true;
+  }
+
+ private:
+  [[gnu::noinline]] static bool hits_one(const CornerRecord& record, const Ray& ray, float lower,
+                                         float upper, float& t) {
+    return WatertightIntersection(ray).test(&record, ray, lower, upper, t);
+  }
+  // The components in the order of the test: z is the longest of the direction's.
+  [[gnu::always_inline]] void permute(const Vec8& p, Vec8& to) const {
+    to.x = along_x_ ? p.y : along_y_ ? p.z : p.x;
+    to.y = along_x_ ? p.z : along_y_ ? p.x : p.y;
+    to.z = along_x_ ? p.x : along_y_ ? p.y : p.z;
+  }
+  [[gnu::always_inline]] void shear(const Row& corner, const Vec8& origin, Vec8& to) const {
+    permute({corner.x - origin.x, corner.y - origin.y, corner.z - origin.z}, to);
+    to.x -= sx_ * to.z;
+    to.y -= sy_ * to.z;
+  }
+
+  Vec8 inverse_;
+  Ints8 along_x_, along_y_;
+  Floats8 sx_, sy_, sz_;
+};
+
+// A child to visit later, with each ray's interval in it.
+struct FarChild {
+  Floats8 begin, end;
+  std::uint32_t place;
+};
+
+// detail::traverse() for eight rays, with the same planes; minima and maxima replace its
+// comparisons. A ray is active in a node while its interval there is not empty, begin <= end: a
+// near child ends at the plane, a far child begins there, and an empty interval remains empty
+// below.
+template <class Intersection>
+struct Packet {
+  using Tree = TreeView<Intersection>;
+
+  Rays8 rays;
+  Test8<Intersection> test;
+  Floats8 closest, begin, end;
+  Ints8 found;
+
+  // False: these rays must be traced one by one.
+  [[gnu::always_inline]] bool start(const Tree& tree, const Ray* from, const std::uint32_t* which,
+                                    std::uint32_t count) {
+    rays.set(from, which, count, closest);
+    test.set(tree, rays);
+    begin = rays.tmin;
+    end = closest;
+    Ints8 ok = Ints8{} - 1;
+    for (unsigned axis = 0; axis < 3; ++axis) {
+      const float lo = tree.bounds.lo[axis], hi = tree.bounds.hi[axis];
+      const bool negative = rays.negative[axis];
+      Floats8 enter, leave, other;
+      test.plane(rays, axis, negative ? hi : lo, other, enter);
+      test.plane(rays, axis, negative ? lo : hi, leave, other);
+      test.check(enter, leave, ok);
+      begin = enter > begin ? enter : begin;
+      end = leave < end ? leave : end;
+    }
+    end = Ints8{0, 1, 2, 3, 4, 5, 6, 7} < static_cast<int>(count) ? end : never;
+    found = Ints8{} + static_cast<int>(no_triangle);
+    return any_of(~ok, ~ok) == 0;
+  }
+
+  template <Find find>
+  [[gnu::always_inline]] void test_leaf(const Tree& tree, std::uint32_t first, std::uint32_t last,
+                                        std::vector<FoundHit>* all) {
+    if (first == last) return;
+    Floats8 lower = rays.tmin, upper = closest;
+    test.limit(begin, end, lower, upper);
+    const Ints8 inside = begin <= end;
+    for (std::uint32_t k = first; k < last; ++k) {
+      Floats8 h;
+      Ints8 hit = inside;
+      if (!test.hits(tree.records[k], rays, lower, upper, hit, h)) continue;
+      if constexpr (find == Find::all) {
+        for (unsigned i = 0; i < lanes; ++i) {
+          if (hit[i] != 0) all[i].push_back({h[i], k});
+        }
+      } else {
+        // With Find::any, the intervals of a ray that hits are empty from then on.
+        const Floats8 to = find == Find::any ? Floats8{} + never : h;
+        upper = hit ? to : upper;
+        closest = hit ? to : closest;
+        found = hit ? static_cast<int>(k) : found;
+      }
+    }
+  }
+
+  // `coherent`: these rays mostly follow the packet before them, so the processor predicts the
+  // branch of the push. For other rays the branch is unpredictable: they always write the entry,
+  // and count it or not.
+  template <bool coherent, Find find>
+  [[gnu::always_inline]] void traverse(const Tree& tree, std::vector<FoundHit>* all) {
+    const auto node_at = [&tree](std::uint32_t place) __attribute__((always_inline)) {
+      return reinterpret_cast<const Node*>(reinterpret_cast<const std::byte*>(tree.nodes) +
+                                           std::size_t{place} * 4);
+    };
+    FarChild stack[max_depth + 1];  // one more entry is written than counted
+    unsigned top = 0;
+    Ints8 inside = begin <= end;
+    if (any_of(inside, inside) == 0) return;
+    std::uint32_t side[3];  // what near_child() reads of the slopes
+    for (unsigned axis = 0; axis < 3; ++axis) side[axis] = rays.negative[axis] ? 2 : 0;
+    const Node* node = tree.nodes;
+    for (;;) {
+      while (!node->leaf()) {
+        const unsigned axis = node->axis();
+        Floats8 near_end, far_begin;
+        test.plane(rays, axis, node->split, near_end, far_begin);
+        const std::uint32_t child = simt::select_bits(node->link, side[axis], 3);
+        near_end = near_end < end ? near_end : end;
+        far_begin = far_begin > begin ? far_begin : begin;
+        const unsigned sides = any_of(begin <= near_end, far_begin <= end);
+        if (sides == 2) {
+          node = node_at(child ^ 2u);
+          continue;
+        }
+        node = node_at(child);
+        if (coherent && sides != 3) continue;
+        stack[top] = {far_begin, end, child ^ 2u};
+        top += coherent ? 1 : sides >> 1;
+        end = near_end;
+      }
+      test_leaf<find>(tree, node->first, node->first + node->count(), all);
+      do {
+        if (top == 0) return;
+        --top;
+        // A ray with a hit in front of this interval has finished.
+        begin = stack[top].begin;
+        end = (Intersection::conservative ? begin <= closest : begin < closest) ? stack[top].end
+                                                                                : never;
+        inside = begin <= end;
+      } while (any_of(inside, inside) == 0);
+      node = node_at(stack[top].place);
+    }
+  }
+};
+
+}  // namespace heapwood::kdtree::packets
