@@ -26,11 +26,12 @@ class ArrayQueue : public QueuePieces<ArrayQueue> {
     const std::uint64_t n = chunks.shape().pieces;
     for (std::uint32_t q = 0; q < chunks.shape().classes(); ++q) {
       simt::device_upload(device.id(), chunks.word_at(q, Chunks::attached), &n, sizeof(n));
-      std::vector<std::uint64_t> first;
-      for (std::uint32_t i = 0; i < n; ++i)
-        first.push_back(pointer(i, static_cast<std::uint32_t>(q * n) + i));
-      simt::device_upload(device.id(), pointer_at(chunks, q, 0), first.data(),
-                          n * sizeof(first[0]));
+      std::vector<std::uint64_t> all;
+      for (std::uint32_t i = 0; i < pointers_; ++i)
+        all.push_back(i < n ? pointer(i, static_cast<std::uint32_t>(q * n) + i)
+                            : released_before(i));
+      simt::device_upload(device.id(), pointer_at(chunks, q, 0), all.data(),
+                          all.size() * sizeof(all[0]));
     }
   }
 
@@ -55,19 +56,17 @@ class ArrayQueue : public QueuePieces<ArrayQueue> {
     // relaxed: each number is handed out once.
     const std::uint32_t number = low(chunks.word(q, Chunks::attached).fetch_add(1, simt::relaxed));
     const Word64 entry(*pointer_at(chunks, q, number));
-    // Waits for threads that are emptying the previous lap's piece. release: the slots are empty.
-    HEAPWOOD_ROLLED
-    for (std::uint64_t seen = 0;
-         !entry.compare_exchange_strong(seen, pointer(number, piece), simt::release, simt::relaxed);
-         seen = 0) {
-      if (!simt::wait_until(thread, [&] { return entry.load(simt::relaxed) == 0; })) return;
-    }
+    // Waits for threads that are emptying the previous lap's piece. No other thread changes the
+    // entry then. release: the slots are empty.
+    const std::uint64_t released = released_before(number);
+    if (simt::wait_until(thread, [&] { return entry.load(simt::relaxed) == released; }))
+      entry.store(pointer(number, piece), simt::release);
   }
 
   template <class Thread>
   HEAPWOOD_INLINE void recycle(const Chunks& chunks, Thread& thread, std::uint32_t q,
                                std::uint32_t number, std::uint32_t piece) const {
-    Word64(*pointer_at(chunks, q, number)).store(0, simt::relaxed);
+    Word64(*pointer_at(chunks, q, number)).store(pointer(number, Chunks::none), simt::relaxed);
     if (take_surplus(chunks, q)) {
       release_piece(chunks, q, piece);
     } else {
@@ -86,11 +85,16 @@ class ArrayQueue : public QueuePieces<ArrayQueue> {
   }
 
  private:
-  // A pointer is {number of the piece:32, piece + 1:32}, or 0 for none.
+  // A pointer is {number of the piece:32, piece + 1:32}; 0 for the piece if it has been released.
   static HEAPWOOD_INLINE std::uint64_t pointer(std::uint32_t number, std::uint32_t piece) {
     return std::uint64_t{number} << 32 | (piece + 1);
   }
   static HEAPWOOD_INLINE std::uint32_t piece_in(std::uint64_t pointer) { return low(pointer) - 1; }
+  // What a pointer is until this number's piece is attached. Pieces are attached in the order of
+  // their numbers: that of the next lap waits for a thread that attaches this one.
+  HEAPWOOD_INLINE std::uint64_t released_before(std::uint32_t number) const {
+    return pointer(number - pointers_, Chunks::none);
+  }
   HEAPWOOD_INLINE std::uint64_t* pointer_at(const Chunks& chunks, std::uint32_t q,
                                             std::uint32_t number) const {
     return as<std::uint64_t>(chunks.base() + pointers_at_) + std::size_t{q} * pointers_ +

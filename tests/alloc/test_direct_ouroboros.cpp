@@ -156,44 +156,53 @@ TEST_F(OuroborosChunkHints, ChunksAreNotExhaustedWhenOneIsFree) {
   });
 }
 
-// A lane of a warp whose other lanes do nothing. Its waits are aborted at some time.
-class LoneLane : public simt::SerialWarp {
- public:
+// A lane of a warp whose other lanes do nothing. The launch is aborted: a wait ends after 64 turns.
+simt::Control stopped{.abort = 1};
+struct LoneLane : simt::SerialWarp {
   static constexpr unsigned width = 4;
-  explicit LoneLane(unsigned lane) : simt::SerialWarp(0, 1, nullptr), lane_(lane) {}
-  unsigned lane() const { return lane_; }
-  bool aborted() const { return ++calls_ > 1000; }
-
- private:
-  unsigned lane_;
-  mutable unsigned calls_ = 0;
+  unsigned rank;
+  explicit LoneLane(unsigned of = 0) : SerialWarp(0, 1, &stopped), rank(of) {}
+  unsigned lane() const { return rank; }
 };
 
-// Four lanes put six entries: two into one piece, four into the next. The first piece is emptied,
-// and has a new number, before the last lane begins.
+// A queue of class 0 with two pieces, numbers 0 and 1, and at most `max_pieces`.
+template <class Queue>
+struct QueueAlone {
+  static constexpr std::uint32_t slots = chunk / sizeof(std::uint32_t);  // of a piece
+
+  explicit QueueAlone(std::uint32_t max_pieces) {
+    ouroboros::Shape shape;
+    shape.chunks = 256;
+    shape.chunk_shift = simt::highest_bit(chunk);
+    shape.pieces = 2;
+    shape.max_pieces = max_pieces;
+    const std::size_t end =
+        round_up(queue.plan(shape, true, chunks.plan(shape, shape.classes(), 256)), 256);
+    const simt::Cpu device({.threads = 1});
+    memory = simt::Memory({}, end + shape.chunks * chunk);
+    std::fill_n(memory.data(), end, std::byte{0});
+    chunks.initialize(memory.data(), nullptr, memory.data() + end, device);
+    queue.reset(chunks, device);
+  }
+  simt::Memory memory;
+  ouroboros::Chunks chunks;
+  Queue queue;
+};
+
 template <class Slots>
 class OuroborosQueue : public testing::Test {};
 using Pieces = testing::Types<ouroboros::ArrayQueue, ouroboros::LinkedQueue>;
 TYPED_TEST_SUITE(OuroborosQueue, Pieces);
 
+// Four lanes put six entries: two into one piece, four into the next. The first piece is emptied,
+// and has a new number, before the last lane begins.
 TYPED_TEST(OuroborosQueue, ALaneNeedsOnlyThePiecesOfItsEntries) {
-  ouroboros::Chunks chunks;
-  ouroboros::IndexQueue<TypeParam> queue;
-  ouroboros::Shape shape;
-  shape.chunks = 256;
-  shape.chunk_shift = simt::highest_bit(chunk);
-  shape.pieces = shape.max_pieces = 2;
-  const std::size_t end =
-      round_up(queue.plan(shape, true, chunks.plan(shape, shape.classes(), 256)), 256);
-  const simt::Memory memory({}, end + shape.chunks * chunk);
-  const simt::Cpu device({.threads = 1});
-  std::fill_n(memory.data(), end, std::byte{0});
-  chunks.initialize(memory.data(), nullptr, memory.data() + end, device);
-  queue.reset(chunks, device);
+  QueueAlone<ouroboros::IndexQueue<TypeParam>> alone(2);
+  auto& [memory, chunks, queue] = alone;
   launch_alone([&](auto& warp) {
-    const LaneGroup alone(warp, 1);
-    const auto take = [&] { return queue.take(chunks, warp, alone, 0, &queue, &chunks); };
-    constexpr std::uint32_t slots = chunk / sizeof(std::uint32_t), before = slots - 2, n = 6;
+    const LaneGroup group(warp, 1);
+    const auto take = [&] { return queue.take(chunks, warp, group, 0, &queue, &chunks); };
+    constexpr std::uint32_t slots = alone.slots, before = slots - 2, n = 6, others = slots - 3;
     ASSERT_TRUE(queue.reserve_slots(chunks, warp, 0, before, &queue, &chunks));
     for (std::uint32_t i = 0; i < before; ++i)
       queue.put(chunks, warp, 0, queue.reserve(chunks, 0, 1), 0u);
@@ -207,17 +216,32 @@ TYPED_TEST(OuroborosQueue, ALaneNeedsOnlyThePiecesOfItsEntries) {
     for (unsigned lane = 0; lane < 3; ++lane) put(lane);
     for (std::uint32_t i = 0; i < 2; ++i) EXPECT_EQ(take(), 10 + i);
     // The list gives an emptied piece a new number when one of its slots is needed.
-    constexpr std::uint32_t others = slots - 3;
     ASSERT_TRUE(queue.reserve_slots(chunks, warp, 0, others, &queue, &chunks));
     queue.put(chunks, warp, 0, queue.reserve(chunks, 0, others) + others - 1, 0u);
     put(3);
     // Does not wait for a missing entry, as `take` would.
     std::vector<std::uint32_t> entries;
-    const HostView host(simt::DeviceId{});
-    queue.read(host, chunks, 0, [&](std::uint32_t entry) { entries.push_back(entry); });
+    queue.read(HostView(simt::DeviceId{}), chunks, 0,
+               [&](std::uint32_t entry) { entries.push_back(entry); });
     entries.resize(4);
     EXPECT_EQ(entries, (std::vector<std::uint32_t>{12, 13, 14, 15}));
   });
+}
+
+// A thread that has a number for its piece is interrupted, and others attach pieces up to the next
+// lap: none takes its place.
+TEST(OuroborosArray, PiecesOfAnEntryAreInTheOrderOfTheirNumbers) {
+  QueueAlone<ouroboros::ArrayQueue> alone(3);
+  auto& [memory, chunks, queue] = alone;
+  constexpr std::uint32_t piece = 100, lap = 4, number = 2;
+  LoneLane thread;
+  const auto attach = [&](std::uint32_t which) { queue.attach(chunks, thread, 0, which); };
+  ASSERT_TRUE(interrupt(
+      1, [&] { attach(piece); },
+      [&] {
+        for (std::uint32_t k = 1; k <= lap; ++k) attach(piece + k);
+      }));
+  EXPECT_EQ(queue.piece_of<true>(chunks, thread, 0, number, &queue, &chunks), piece);
 }
 
 // Pages that were freed when the queue of their class had no slot: threads that need them at the
