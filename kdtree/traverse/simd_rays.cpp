@@ -94,6 +94,9 @@ constexpr Find find_for = std::is_same_v<Result, Hit>       ? Find::closest
                           : std::is_same_v<Result, HitSink> ? Find::all
                                                             : Find::any;
 
+bool is_stopped(const HitSink* sink) { return sink->is_stopped(); }
+bool is_stopped(const void*) { return false; }
+
 // Traces rays that have the same signs of direction.
 template <bool coherent, class Intersection, class Result>
 HEAPWOOD_AVX2 void trace_packets(const TreeView<Intersection>& tree, const Ray* rays,
@@ -116,9 +119,7 @@ HEAPWOOD_AVX2 void trace_packets(const TreeView<Intersection>& tree, const Ray* 
         finish(tree, packet, k, rays, which[k], results);
       }
     }
-    if constexpr (find_for<Result> == Find::all) {
-      if (results->is_stopped()) return;
-    }
+    if (is_stopped(results)) return;
   }
 }
 
@@ -145,7 +146,8 @@ void trace_block(const Tree& tree, const Ray* rays, Result* results, std::size_t
 template <class Tree, class Result>
 void trace_sorted(const Tree& tree, const Ray* rays, Result* results, std::size_t count) {
   if (!simt::has_eight_lanes()) {
-    for (std::uint32_t i = 0; i < count; ++i) trace_one(tree, rays, i, results);
+    for (std::uint32_t i = 0; i < count && !is_stopped(results); ++i)
+      trace_one(tree, rays, i, results);
     return;
   }
   RayOrder order;
