@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Eight rays that traverse a tree together in the lanes of vectors (simd_rays.hpp), with the
-// arithmetic of both intersection tests, operation by operation. Included by simd_rays.cpp only:
-// its functions are inlined into clones for AVX2.
+// arithmetic of both intersection tests, operation by operation. Included by simd_rays.cpp only,
+// whose functions for AVX2 all of this is inlined into.
 #pragma once
 
 #include <algorithm>
@@ -66,10 +66,10 @@ struct Vec8 {
 
 // Eight rays. Lanes without a ray repeat the first one.
 struct Rays8 {
-  const Ray* ray[lanes];
+  const Ray* ray[lanes];  // for the lanes that the scalar test decides
   Vec8 origin, direction;
   Floats8 tmin;
-  bool negative[3];  // the signs of all directions
+  bool negative[3];  // whether all directions are negative on an axis
 
   [[gnu::always_inline]] void set(const Ray* rays, const std::uint32_t* which, std::uint32_t count,
                                   Floats8& tmax) {
@@ -141,7 +141,7 @@ class Test8<FastIntersection> {
     upper = to < upper ? to : upper;
   }
   // Clears `hit` in the lanes whose distance h is not in [lower, upper) or whose point at h is
-  // outside the triangle. False: no lane hits.
+  // outside the triangle. False: no lane hits, and h is undefined.
   [[gnu::always_inline]] bool hits(const PlaneRecord& record, const Rays8& rays,
                                    const Floats8& lower, const Floats8& upper, Ints8& hit,
                                    Floats8& h) const {

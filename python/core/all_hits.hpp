@@ -3,10 +3,10 @@
 // kernels that count or list them. A triangle that lies in several leaves counts once: its copies
 // give bit-identical distances.
 //
-// On a GPU one search of the tree collects the nearest hits, as many as fit into a small array; a
-// ray with more hits is traced again, from the last of them. On CPU threads packets of rays collect
-// all hits. The test is the watertight one, with which the traversal visits every leaf that the ray
-// touches.
+// for_each_hit: one search of the tree collects the nearest hits, as many as fit into a small
+// array; a ray with more hits is traced again, from the last of them. PacketHitsKernel: CPU threads
+// collect all hits of eight rays in one search. The test is the watertight one, with which the
+// traversal visits every leaf that the ray touches.
 #pragma once
 
 #include "python/core/query_kernels.hpp"
@@ -130,7 +130,7 @@ HEAPWOOD_INLINE void for_each_hit(const WatertightTree& tree, kdtree::Ray ray,
   }
 }
 
-// What kernels that visit all hits of each ray have in common.
+// What kernels that visit all hits of a ray, one ray at a time, have in common.
 struct AllHits {
   struct Scratch {};
   static constexpr unsigned block_threads = 128;
@@ -141,7 +141,7 @@ struct AllHits {
   HitSearch search;
 };
 
-// Counts the hits of each ray.
+// Counts the hits of each ray, on a GPU.
 struct CountKernel : AllHits {
   std::uint32_t* counts;
 
@@ -149,7 +149,7 @@ struct CountKernel : AllHits {
   HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     for_rays(warp, in.count, [&](std::uint32_t i) {
       std::uint32_t count = 0;
-      for_each_hit<(Warp::width > 1), false>(tree, in.ray(i).ray, search, [&](const kdtree::Hit&) {
+      for_each_hit<true, false>(tree, in.ray(i).ray, search, [&](const kdtree::Hit&) {
         ++count;
         return (count & 255u) != 0 || !warp.aborted();
       });
@@ -158,7 +158,7 @@ struct CountKernel : AllHits {
   }
 };
 
-// Lists all hits of each ray. The entries of ray i begin at splits[i], as counted by CountKernel.
+// Lists all hits of each ray, on a GPU. The entries of ray i begin at splits[i], by its count.
 struct ListKernel : AllHits {
   const std::int64_t* splits;  // one more than there are rays
   std::uint32_t first_ray;     // the number of ray 0 in the caller's arrays
@@ -171,7 +171,7 @@ struct ListKernel : AllHits {
       const std::int64_t end = splits[i + 1];
       if (entry == end) return;
       const QueryRay from = in.ray(i);
-      for_each_hit<(Warp::width > 1), true>(tree, from.ray, search, [&](const kdtree::Hit& hit) {
+      for_each_hit<true, true>(tree, from.ray, search, [&](const kdtree::Hit& hit) {
         out.ray[entry] = first_ray + i;
         out.t[entry] = from.distance(hit.t);
         out.triangle[entry] = hit.triangle;
