@@ -163,9 +163,7 @@ void parse_trace(const std::string& text, AnimateSettings& settings) {
     (kind == "primary" ? settings.primary : settings.shaded) = true;
   }
   if (settings.primary && (settings.size.width % 8 != 0 || settings.size.height % 4 != 0)) {
-    throw_error(Exit::usage,
-                "--size {}x{}: primary rays are traced in tiles: use "
-                "multiples of 8x4",
+    throw_error(Exit::usage, "--size {}x{}: primary rays are traced in tiles: use multiples of 8x4",
                 settings.size.width, settings.size.height);
   }
 }

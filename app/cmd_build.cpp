@@ -71,8 +71,7 @@ Exit record(const BuildCommand& command) {
   const Allocator& entry = find_builder(command.allocator);
   if (entry.traits->frees != alloc::Frees::individually) {
     throw_error(Exit::usage,
-                "build: {} does not free, so a trace has no frees; record "
-                "with another --allocator",
+                "build: {} does not free, so a trace has no frees; record with another --allocator",
                 command.allocator);
   }
   return write_trace(command.trace, [&] {

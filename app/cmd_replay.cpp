@@ -28,18 +28,6 @@ use.)";
 using workloads::ReplaySample;
 using workloads::TraceSummary;
 
-bool is_walked(const ReplaySample* sample) {
-  return sample != nullptr && sample->pool.fragmentation.measured;
-}
-
-// The clearly fastest row of a pool.
-const ReplayRow* fastest_replay(const std::vector<ReplayRow>& rows, const std::string& pool) {
-  return find_fastest(
-             pointers_to(rows),
-             [&](const ReplayRow& row) { return row.pool == pool ? &row.runs_ms : nullptr; })
-      .row;
-}
-
 template <class Histogram>
 void add_power_rows(Table& table, const std::string& title, const Histogram& histogram,
                     std::uint64_t total, bool is_bytes) {
@@ -54,7 +42,6 @@ void add_power_rows(Table& table, const std::string& title, const Histogram& his
   }
 }
 
-// What a trace contains.
 Table trace_table(const ReplayBench& bench) {
   const TraceSummary& summary = bench.summary;
   Table table;
@@ -99,15 +86,19 @@ Table replay_table(const ReplayBench& bench, const std::vector<ReplayRow>& rows)
       "neighbours merged; touched: bytes that were ever part of a block; address: end of the "
       "highest block",
       [&](const ReplayRow& row, std::vector<Cell>& cells) {
-        const ReplayRow* const best = fastest_replay(rows, row.pool);
+        const auto times_in_pool = [&](const ReplayRow& other) {
+          return other.pool == row.pool ? &other.runs_ms : nullptr;
+        };
+        const ReplayRow* const best = find_fastest(pointers_to(rows), times_in_pool).row;
         cells.emplace_back(figure_text(row.median_ms()), best == &row);
         append(cells, figure_text(quantile(row.runs_ms, .25)),
                figure_text(quantile(row.runs_ms, .75)), figure_text(median(row.floor_ms)),
                count_text(row.refused));
         const std::optional<double> held = median(row.peak_held_bytes);
-        if (held && is_walked(row.peak())) {
+        const ReplaySample* const peak = row.peak();
+        if (held && peak && peak->pool.fragmentation.measured) {
           const ReplaySample& end = row.samples.back();
-          const alloc::Fragmentation& at_peak = row.peak()->pool.fragmentation;
+          const alloc::Fragmentation& at_peak = peak->pool.fragmentation;
           append(cells, mib_text(static_cast<std::uint64_t>(*held)),
                  ratio_text(row.held_over_live()), mib_text(at_peak.metadata_bytes),
                  figure_text(at_peak.internal), figure_text(at_peak.external_merged),
@@ -152,10 +143,8 @@ void warn_of_gaps(const std::string& path, const alloc::ProgramTrace& trace) {
     warning("{}: the recording was cut off: {} events are missing at its end", path,
             count_text(trace.dropped));
   if (trace.unmatched != 0)
-    warning(
-        "{}: {} frees of blocks that were requested before the recording "
-        "are left out",
-        path, count_text(trace.unmatched));
+    warning("{}: {} frees of blocks that were requested before the recording are left out", path,
+            count_text(trace.unmatched));
   if (trace.refused != 0)
     warning(
         "{}: requests that were refused in the recorded run are not "

@@ -11,12 +11,6 @@
 
 namespace heapwood::bench {
 
-namespace {
-
-bool same_bits(const Vec3& a, const Vec3& b) { return std::memcmp(&a, &b, sizeof a) == 0; }
-
-}  // namespace
-
 AnimateScene::AnimateScene(const std::string& source, const simt::DeviceInfo& device,
                            const BuildSettings& settings, const PoolNeeds& needs)
     : device_(device),
@@ -34,8 +28,9 @@ void AnimateScene::find_changes(const scenes::Mesh& next) {
   // The device has the frame that was uploaded last, which may not be the previous one.
   other_triangles_ |= !is_uploaded_;
   if (!is_uploaded_ || a.size() != b.size()) return;
-  while (first_moved_ < end_moved_ && same_bits(a[first_moved_], b[first_moved_])) ++first_moved_;
-  while (first_moved_ < end_moved_ && same_bits(a[end_moved_ - 1], b[end_moved_ - 1])) --end_moved_;
+  const auto is_still = [&](std::size_t i) { return std::memcmp(&a[i], &b[i], sizeof a[i]) == 0; };
+  while (first_moved_ < end_moved_ && is_still(first_moved_)) ++first_moved_;
+  while (first_moved_ < end_moved_ && is_still(end_moved_ - 1)) --end_moved_;
 }
 
 void AnimateScene::prepare(unsigned frame) {
@@ -111,25 +106,6 @@ bool AnimateScene::enlarge_pool() {
   return true;
 }
 
-namespace {
-
-// The file next to which the camera's file is looked up.
-std::string camera_source(const std::string& scene) {
-  const std::vector<std::string> files = scenes::moving_files(scene);
-  return files.empty() ? scene : files.front();
-}
-
-// Checks the extent of the last frame; choose_camera() checks the first. Frames of procedural
-// scenes have similar extents.
-void check_last_extent(const AnimateScene& scene, const AnimateJob& job) {
-  const std::vector<std::string> files = scenes::moving_files(job.scene);
-  const unsigned frames = job.settings.frames,
-                 last = scene_frame(frames - 1, frames, scene.frames());
-  if (!files.empty() && last != 0) check_extent(files.back(), scene.mesh_of(last));
-}
-
-}  // namespace
-
 AnimateView::AnimateView(AnimateScene& scene, const AnimateJob& job)
     : scene_(scene),
       traced_(scene.device().id, job.settings.watertight),
@@ -139,9 +115,14 @@ AnimateView::AnimateView(AnimateScene& scene, const AnimateJob& job)
   const simt::DeviceId& device = scene.device().id;
   const render::Scene first(device, scene.workspace().download(), scene.view(),
                             job.settings.watertight);
-  camera_ = choose_camera(job.settings.camera, camera_source(job.scene), scene.mesh(), first,
-                          static_cast<double>(width_) / height_);
-  check_last_extent(scene, job);
+  const std::vector<std::string> files = scenes::moving_files(job.scene);
+  camera_ = choose_camera(job.settings.camera, files.empty() ? job.scene : files.front(),
+                          scene.mesh(), first, static_cast<double>(width_) / height_);
+  // choose_camera() checks the extent of the first frame, this the last frame's. Frames of
+  // procedural scenes have similar extents.
+  const unsigned frames = job.settings.frames,
+                 last = scene_frame(frames - 1, frames, scene.frames());
+  if (!files.empty() && last != 0) check_extent(files.back(), scene.mesh_of(last));
   lighting_ = render::choose_lighting(first, camera_);
   ticket_ = simt::Buffer<std::uint32_t>(device, 1);
   if (job.settings.shaded)

@@ -387,47 +387,33 @@ BenchResult run_bench(const BenchJob& whole, const BenchEvents& events) {
   return bench;
 }
 
-namespace {
-
-struct Source {
-  std::string path, digest;
-};
-
-// Whether the job measures this allocator; adds the allocator's settings.
-bool measures(const BenchJob& job, const Json& result, std::vector<BuildSettings>& settings) {
-  const std::string allocator = text_at(result, "allocator");
-  const auto entry = std::ranges::find_if(
-      job.allocators, [&](const auto* one) { return allocator == one->traits->id; });
-  if (entry == job.allocators.end()) return false;
-  for (BuildSettings& one : settings) one.allocator = (*entry)->options_over(one.allocator);
-  return true;
-}
-
-}  // namespace
-
 Earlier<Result> read_earlier_results(const std::string& path, const BenchJob& job) {
-  std::vector<BuildSettings> settings;  // one for each pool size
-  for (const PoolSize& pool : job.pools.empty() ? std::vector{job.settings.pool} : job.pools) {
-    settings.push_back(job.settings);
-    settings.back().pool = pool;
-  }
+  const std::vector<BenchJob> jobs = jobs_of_pools(job);
+  struct Source {
+    std::string path, digest;
+  };
   std::map<std::string, Source> sources;  // by the text in the file
   for (const std::string& scene : job.scenes)
     sources[scenes::utf8_text(scene)] = {scene, scenes::digest(scene)};
   bool changed = false;
   const auto reuse = [&](const Json& result) -> std::optional<Result> {
     const auto source = sources.find(text_at(result, "source"));
-    std::vector<BuildSettings> mine = settings;
-    if (source == sources.end() || !measures(job, result, mine)) return std::nullopt;
-    const auto of_pool = std::ranges::find_if(mine, [&](const BuildSettings& one) {
-      return result.value("settings", Json()) == to_json(one);
-    });
-    if (of_pool == mine.end()) return std::nullopt;
+    const std::string allocator = text_at(result, "allocator");
+    const auto entry = std::ranges::find_if(
+        job.allocators, [&](const auto* one) { return allocator == one->traits->id; });
+    if (source == sources.end() || entry == job.allocators.end()) return std::nullopt;
+    BuildSettings settings;
+    const auto has_settings = [&](const BenchJob& of_pool) {
+      settings = of_pool.settings;
+      settings.allocator = (*entry)->options_over(settings.allocator);
+      return result.value("settings", Json()) == to_json(settings);
+    };
+    if (std::ranges::none_of(jobs, has_settings)) return std::nullopt;
     // The digest may be absent: earlier versions did not write it.
     const bool other_mesh =
         result.contains("digest") && text_at(result, "digest") != source->second.digest;
     changed |= other_mesh;
-    if (other_mesh || !reusable(result, *of_pool)) return std::nullopt;
+    if (other_mesh || !reusable(result, settings)) return std::nullopt;
     Result kept = result_from_json(result);
     kept.source = source->second.path;
     return kept;
@@ -436,7 +422,7 @@ Earlier<Result> read_earlier_results(const std::string& path, const BenchJob& jo
   if (changed) note(path + ": a scene's file has changed: its results are measured again");
   if (!earlier.kept.empty()) {
     note("{}: {} of {} results reused{}", path, earlier.kept.size(),
-         job.scenes.size() * job.allocators.size() * settings.size(),
+         job.scenes.size() * job.allocators.size() * jobs.size(),
          earlier.git_sha == git_sha() ? "" : ", measured with version " + earlier.git_sha);
   }
   return earlier;

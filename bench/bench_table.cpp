@@ -72,10 +72,6 @@ void add_properties(Table& table, const RowGrid<Result>& grid) {
       [](const Result& r) { return mib_text(*r.pool_bytes); });
 }
 
-std::string status_cell(const Result& result, Footnotes& footnotes) {
-  return footnotes.marked(result.wrong_tree ? "WRONG TREE" : name(result.status), result);
-}
-
 // A note about scenes without a clearly fastest allocator; "" if there are none.
 std::string overlap_note(const std::vector<std::string>& titles,
                          const std::vector<Fastest<Result>>& fastest) {
@@ -107,7 +103,8 @@ std::string slowdown_cell(const Result& result, const std::string& scene, Footno
 
 std::string cell_text(const Result* result, const std::string& scene, Footnotes& footnotes) {
   if (!result) return missing;
-  if (result->status != Status::ok) return status_cell(*result, footnotes);
+  if (result->status != Status::ok)
+    return footnotes.marked(result->wrong_tree ? "WRONG TREE" : name(result->status), *result);
   if (result->allocator == "atomic")
     return footnotes.marked(figure_text(result->median_ms()), *result);
   return slowdown_cell(*result, scene, footnotes);

@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <ranges>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "bench/results/format.hpp"
 #include "kdtree/build/build.hpp"
 #include "registry/registry.hpp"
 #include "simt/device.hpp"
@@ -88,13 +90,6 @@ const char* name_in(const std::pair<const char*, Value> (&names)[n], Value value
   return "";
 }
 
-template <class Value, std::size_t n>
-std::string all_names(const std::pair<const char*, Value> (&names)[n]) {
-  std::string all;
-  for (const auto& [text, value] : names) all += (all.empty() ? "" : ", ") + std::string(text);
-  return all;
-}
-
 // Finds a name. Throws Error{Exit::usage} that lists the names, after `more`.
 template <class Value, std::size_t n>
 Value find_in(const std::pair<const char*, Value> (&names)[n], const std::string& option,
@@ -102,7 +97,8 @@ Value find_in(const std::pair<const char*, Value> (&names)[n], const std::string
   for (const auto& [name, value] : names) {
     if (text == name) return value;
   }
-  throw Error(Exit::usage, option + " '" + text + "': use " + more + all_names(names));
+  throw Error(Exit::usage,
+              option + " '" + text + "': use " + more + joined(std::views::keys(names)));
 }
 
 }  // namespace heapwood::bench

@@ -35,20 +35,6 @@ std::vector<EdgeKey> existing_edges(const HostGraph& graph, std::uint32_t count,
   return edges;
 }
 
-// Removes from `edges` those that are in `others`, which is sorted for that.
-void remove_common(std::vector<EdgeKey>& edges, std::vector<EdgeKey>& others) {
-  std::ranges::sort(others);
-  std::erase_if(edges, [&](EdgeKey key) { return std::ranges::binary_search(others, key); });
-}
-
-std::vector<std::uint32_t> drawn_vertices(std::uint32_t count, std::uint32_t vertices,
-                                          std::uint32_t seed) {
-  Random random(seed);
-  std::vector<std::uint32_t> drawn(count);
-  for (std::uint32_t& v : drawn) v = random.below(vertices);
-  return drawn;
-}
-
 // The number of vertices in a batch of vertices: with about as many edges as a batch of edges has,
 // and at most a tenth of the graph.
 std::uint32_t vertex_batch(const HostGraph& graph, std::uint32_t edges) {
@@ -205,7 +191,8 @@ class GraphRun {
       // Other numbers than insert_and_remove() uses, and so other edges.
       std::vector<EdgeKey> edges =
           update_batch(bench_.settings, rows_.vertices, batch, round + (1u << 16));
-      remove_common(edges, old);
+      std::ranges::sort(old);
+      std::erase_if(edges, [&](EdgeKey key) { return std::ranges::binary_search(old, key); });
       add(GraphPhase::mixed, batch, store_.update(edges, old));
       old = std::move(edges);
       const bool is_last = is_late(round, GraphPhase::mixed) || round + 1 == rounds;
@@ -228,7 +215,10 @@ class GraphRun {
           DeviceRows(bench_.device.id, new_vertices(total, count, degree, total, seed)));
       total += count;
       if (has(GraphPhase::insert_vertices)) add(GraphPhase::insert_vertices, count, inserted);
-      const UpdateResult deleted = store_.delete_vertices(drawn_vertices(count, total, seed + 1));
+      std::vector<std::uint32_t> drawn(count);
+      Random random(seed + 1);
+      for (std::uint32_t& v : drawn) v = random.below(total);
+      const UpdateResult deleted = store_.delete_vertices(drawn);
       if (has(GraphPhase::delete_vertices)) add(GraphPhase::delete_vertices, count, deleted);
       if (is_late(round, GraphPhase::insert_vertices)) break;
     }

@@ -17,8 +17,10 @@ namespace heapwood::bench {
 namespace {
 
 // Throws an Error{Exit::usage} that begins with the file's path.
-[[noreturn]] void refuse_file(const ResultsFile& file, const std::string& why) {
-  throw_error(Exit::usage, "{}: {}", file.path, why);
+template <class... Args>
+[[noreturn]] void refuse_file(const ResultsFile& file, fmt::format_string<Args...> why,
+                              Args&&... args) {
+  throw_error(Exit::usage, "{}: {}", file.path, fmt::format(why, std::forward<Args>(args)...));
 }
 
 std::string list_text(const std::set<std::string>& values) {
@@ -89,42 +91,40 @@ std::set<std::string> reproduction_settings(const ResultsFile& file) {
 // Throws what merge_results() throws, unless both files are of one sweep.
 void check_same_sweep(const ResultsFile& first, const ResultsFile& file, bool allow_mixed) {
   if (file.schema != first.schema)
-    refuse_file(file, fmt::format("a {} file, but {} is a {} file; merge files of one command",
-                                  file.schema, first.path, first.schema));
+    refuse_file(file, "a {} file, but {} is a {} file; merge files of one command", file.schema,
+                first.path, first.schema);
   const bool is_reproduction = file.schema == reproduce_schema;
   if (is_reproduction && text_at(file.json, "scale") != text_at(first.json, "scale"))
-    refuse_file(file, fmt::format("scale '{}', but {} has '{}'; merge parts of one scale",
-                                  scenes::printable(text_at(file.json, "scale")), first.path,
-                                  scenes::printable(text_at(first.json, "scale"))));
+    refuse_file(file, "scale '{}', but {} has '{}'; merge parts of one scale",
+                scenes::printable(text_at(file.json, "scale")), first.path,
+                scenes::printable(text_at(first.json, "scale")));
   if (file.device() != first.device() && (!allow_mixed || is_reproduction))
-    refuse_file(file, fmt::format("measured on {}, but {} on {}; {}", file.device_text(),
-                                  first.path, first.device_text(),
-                                  is_reproduction ? "merge parts of one device"
-                                                  : "merge them with --allow-mixed"));
+    refuse_file(file, "measured on {}, but {} on {}; {}", file.device_text(), first.path,
+                first.device_text(),
+                is_reproduction ? "merge parts of one device" : "merge them with --allow-mixed");
   if (allow_mixed) return;
   const std::set<std::string> one = first.recorded("driver_version"),
                               other = file.recorded("driver_version");
   if (!one.empty() && !other.empty() && (one != other || one.size() > 1))
-    refuse_file(
-        file, fmt::format("measured with driver {}, but {} with {}; merge them with --allow-mixed",
-                          list_text(other), first.path, list_text(one)));
+    refuse_file(file, "measured with driver {}, but {} with {}; merge them with --allow-mixed",
+                list_text(other), first.path, list_text(one));
   std::set<std::string> commits = commits_of(first);
   commits.merge(commits_of(file));
   if (commits.size() > 1)
     refuse_file(file,
-                fmt::format("measured with another commit or state of the sources ({}) than {} "
-                            "({}); merge them with --allow-mixed",
-                            file.version_text(), first.path, first.version_text()));
+                "measured with another commit or state of the sources ({}) than {} "
+                "({}); merge them with --allow-mixed",
+                file.version_text(), first.path, first.version_text());
   std::set<std::string> settings = reproduction_settings(first);
   settings.merge(reproduction_settings(file));
   if (is_reproduction && settings.size() > 1)
-    refuse_file(file, fmt::format("measured with other --allocators or --seconds than {}; merge "
-                                  "them with --allow-mixed",
-                                  first.path));
-  if (command_of(file.json) != command_of(first.json))
     refuse_file(file,
-                fmt::format("another command line than that of {}; merge them with --allow-mixed",
-                            first.path));
+                "measured with other --allocators or --seconds than {}; merge "
+                "them with --allow-mixed",
+                first.path);
+  if (command_of(file.json) != command_of(first.json))
+    refuse_file(file, "another command line than that of {}; merge them with --allow-mixed",
+                first.path);
 }
 
 // `files`: the parts and then, if there is one, the earlier output.
@@ -154,9 +154,8 @@ Merged merge_reproductions(const std::vector<const ResultsFile*>& files,
       const auto [known, is_new] = cases.emplace(key, std::pair(one, file));
       if (is_new) case_order.push_back(key);
       if (!is_new && (!earlier || file != &*earlier) && known->second.first != one)
-        refuse_file(*file, fmt::format("has another result of a case that is in {}, too; leave out "
-                                       "one of them",
-                                       known->second.second->path));
+        refuse_file(*file, "has another result of a case that is in {}, too; leave out one of them",
+                    known->second.second->path);
     }
     for (const Json& item : file->json.value("items", empty)) {
       const std::string id = text_at(item, "id");
@@ -211,8 +210,8 @@ void order_shards(std::vector<ResultsFile>& shards) {
       continue;
     }
     if (!shard.is_whole() && shard == shard_in(before) && before.device() == file.device())
-      refuse_file(file, fmt::format("is shard {}, as is {}; leave one of them out",
-                                    shard_text(shard), before.path));
+      refuse_file(file, "is shard {}, as is {}; leave one of them out", shard_text(shard),
+                  before.path);
     ++i;
   }
 }
@@ -232,9 +231,8 @@ std::size_t shard_count(const std::vector<ResultsFile>& files) {
   for (const ResultsFile& file : files) {
     for (const Shard& shard : shards_in(file)) {
       if (count != 0 && count != shard.count)
-        refuse_file(file,
-                    fmt::format("is shard {}, but others are of {}; merge shards of one split",
-                                shard_text(shard), count));
+        refuse_file(file, "is shard {}, but others are of {}; merge shards of one split",
+                    shard_text(shard), count);
       count = shard.count;
     }
   }
@@ -292,9 +290,8 @@ Json merged_results(const std::vector<ResultsFile>& shards,
         results.push_back({tag_of(result), file.path, std::move(result)});
       else if (const MergedResult& other = results[found->second]; other.json != result)
         refuse_file(file,
-                    fmt::format("has another result of a measurement that is in {}, too; leave "
-                                "out one of them",
-                                other.path));
+                    "has another result of a measurement that is in {}, too; leave out one of them",
+                    other.path);
     }
   }
   for (Json result : earlier ? earlier->json.at("results") : Json::array()) {
@@ -423,9 +420,9 @@ Merged merge_results(const std::optional<ResultsFile>& earlier, std::vector<Resu
   if (earlier) {
     for (const Shard& shard : shards_in(*earlier)) {
       if (count != 0 && shard.count != count)
-        refuse_file(*earlier, fmt::format("was merged from {} shards, but these are of {}; choose "
-                                          "another output file",
-                                          shard.count, count));
+        refuse_file(*earlier,
+                    "was merged from {} shards, but these are of {}; choose another output file",
+                    shard.count, count);
       count = shard.count;
     }
   }

@@ -84,9 +84,8 @@ void check_shard_file(const std::string& path, const Shard& shard) {
   add_shard(mine, shard);
   if (mine.value("shard", Json()) != (*earlier)["shard"])
     throw_error(Exit::usage,
-                "{}: has results of a different shard, not of {}; write "
-                "one file per shard",
-                path, shard_text(shard));
+                "{}: has results of a different shard, not of {}; write one file per shard", path,
+                shard_text(shard));
 }
 
 void add_shard(Json& report, const Shard& shard) {

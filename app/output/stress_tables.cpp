@@ -321,8 +321,7 @@ std::string title_of(const StressSettings& settings) {
       return "cycle (RegEff's ACD): mallocs, then as many frees, in one kernel";
     case StressTest::probability:
       return fmt::format(
-          "probability (RegEff's P): malloc or free with probability {}, one launch per "
-          "iteration",
+          "probability (RegEff's P): malloc or free with probability {}, one launch per iteration",
           settings.probability);
     case StressTest::mixed:
       return "mixed: one malloc per thread, 16 bytes to the size shown, in one kernel, one free in "

@@ -251,9 +251,7 @@ std::string cell_key(const ResultCell& cell) { return sorted_text(cell.identity)
 void check_match(const ResultsFile& older, const ResultsFile& newer, bool allow_mixed,
                  std::vector<std::string>& notes) {
   if (older.schema != newer.schema) {
-    throw_error(Exit::usage,
-                "{}: a {} file, but {} is a {} file; compare files of one "
-                "command",
+    throw_error(Exit::usage, "{}: a {} file, but {} is a {} file; compare files of one command",
                 newer.path, newer.schema, older.path, older.schema);
   }
   Json old_device = older.device(), new_device = newer.device();
@@ -290,15 +288,6 @@ std::string samples_text(const ComparedCell& cell) {
   return cell.older.size() == cell.newer.size()
              ? std::to_string(cell.older.size())
              : fmt::format("{}, {}", cell.older.size(), cell.newer.size());
-}
-
-std::string change_text(const std::optional<double>& ratio) {
-  return ratio ? fmt::format("{:+.1f}%", 100 * (*ratio - 1)) : missing;
-}
-
-std::string needed_text(std::size_t runs) {
-  if (runs == 0) return "";
-  return runs > 1000 ? "> 1,000" : std::to_string(runs);
 }
 
 // One line that lists each label once, even if it lacks several kinds of time.
@@ -403,11 +392,14 @@ Table compare_table(const Comparison& comparison) {
                             summary_text(comparison));
   table.columns = columns_of("cell<; time<; verdict<; change; old ms; new ms; runs; runs needed");
   for (const ComparedCell& cell : comparison.cells) {
-    const Verdict verdict = cell.verdict.verdict;
+    const auto& [verdict, ratio, p, needed] = cell.verdict;
     if (verdict == Verdict::same || verdict == Verdict::not_measured) continue;
-    table.add({cell.label, cell.metric, name(verdict), change_text(cell.verdict.ratio),
+    table.add({cell.label, cell.metric, name(verdict),
+               ratio ? fmt::format("{:+.1f}%", 100 * (*ratio - 1)) : missing,
                figure_text(median(cell.older)), figure_text(median(cell.newer)), samples_text(cell),
-               needed_text(cell.verdict.runs_needed)});
+               needed > 1000 ? "> 1,000"
+               : needed > 0  ? std::to_string(needed)
+                             : ""});
     if (!cell.reason.empty())
       table.notes.push_back(fmt::format("{}, {}: {}", cell.label, cell.metric, cell.reason));
   }

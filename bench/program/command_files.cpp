@@ -115,6 +115,11 @@ bool overwrite(const std::string& file, const std::string& content) {
   return synchronize(fd.get()) && fd.close();
 }
 
+std::optional<FileIdentity> stored_file(const struct stat& status) {
+  if (!S_ISREG(status.st_mode)) return std::nullopt;
+  return FileIdentity{status.st_dev, status.st_ino, ""};
+}
+
 // The stream that is redirected to this file, or -1. Writing to that stream puts the content after
 // what the program has printed.
 int stream_of(const std::string& file) {
@@ -175,15 +180,6 @@ std::string picture_path(const std::string& pattern, unsigned number) {
   return fmt::format("{}{:0{}}{}", pattern.substr(0, first), number, last - first,
                      pattern.substr(last));
 }
-
-namespace {
-
-std::optional<FileIdentity> stored_file(const struct stat& status) {
-  if (!S_ISREG(status.st_mode)) return std::nullopt;
-  return FileIdentity{status.st_dev, status.st_ino, ""};
-}
-
-}  // namespace
 
 std::optional<FileIdentity> identity_of(int descriptor) {
   struct stat status {};

@@ -173,8 +173,7 @@ ProcessLock lock_file(const std::string& path) {
   ProcessLock lock(fmt::format("{}:{}:{}", folder.st_dev, folder.st_ino, file.filename().string()));
   if (!lock.is_held())
     throw_error(Exit::failed,
-                "{}: another heapwood is writing it; wait for it to end or choose "
-                "another file",
+                "{}: another heapwood is writing it; wait for it to end or choose another file",
                 path);
   return lock;
 }

@@ -79,10 +79,6 @@ const char* type_of(const Json& json) {
   return json.is_object() ? "an object" : "a number";
 }
 
-[[noreturn]] void refuse_type(const char* expected, const Json& found) {
-  throw std::invalid_argument(std::string("expected ") + expected + ", found " + type_of(found));
-}
-
 [[noreturn]] void refuse_integer(const Json& found) {
   throw std::out_of_range("expected an integer that fits, found " +
                           (found.is_number() ? found.dump() : std::string(type_of(found))));
@@ -103,7 +99,7 @@ Json::Json(std::initializer_list<Json> values) {
   *this = has_keys ? object() : array();
   for (const Json& one : values) {
     if (has_keys)
-      (*this)[one.at(std::size_t{0}).text()] = one.at(1);
+      (*this)[one.front().get<std::string>()] = one.at(1);
     else
       push_back(one);
   }
@@ -145,15 +141,19 @@ std::string Json::dump(std::optional<unsigned> indent, bool ascii) const {
                                 Library::error_handler_t::replace);
 }
 
+void Json::refuse_type(const char* expected) const {
+  throw std::invalid_argument(std::string("expected ") + expected + ", found " + type_of(*this));
+}
+
 Json& Json::member(std::string_view key) {
   if (is_null()) *this = object();
-  if (!is_object()) refuse_type("an object", *this);
+  if (!is_object()) refuse_type("an object");
   if (const Json* found = find(key)) return const_cast<Json&>(*found);
   return std::get<Entries>(value_).emplace_back(Entry{std::string(key), {}}).value;
 }
 
 const Json& Json::at(std::string_view key) const {
-  if (!is_object()) refuse_type("an object", *this);
+  if (!is_object()) refuse_type("an object");
   if (const Json* found = find(key)) return *found;
   throw std::out_of_range("'" + std::string(key) + "' is missing");
 }
@@ -175,14 +175,9 @@ void Json::update(const Json& other) {
   for (const auto& [key, value] : other.items()) (*this)[key] = value;
 }
 
-const std::vector<Json::Entry>& Json::items() const {
-  if (!is_object()) refuse_type("an object", *this);
-  return std::get<Entries>(value_);
-}
-
 Json& Json::push_back(Json value) {
   if (is_null()) *this = array();
-  if (!is_array()) refuse_type("a list", *this);
+  if (!is_array()) refuse_type("a list");
   return std::get<std::vector<Json>>(value_).emplace_back(std::move(value));
 }
 
@@ -212,18 +207,12 @@ bool operator==(const Json& a, const Json& b) {
 
 std::ostream& operator<<(std::ostream& out, const Json& json) { return out << json.dump(); }
 
-bool Json::boolean() const {
-  if (!is_boolean()) refuse_type("a boolean", *this);
-  return std::get<bool>(value_);
-}
-
 double Json::number() const {
-  if (!is_number()) refuse_type("a number", *this);
   if (const auto* const natural = std::get_if<std::uint64_t>(&value_))
     return static_cast<double>(*natural);
   if (const auto* const negative = std::get_if<std::int64_t>(&value_))
     return static_cast<double>(*negative);
-  return std::get<double>(value_);
+  return as<double>("a number");
 }
 
 std::uint64_t Json::natural(std::uint64_t max) const {
@@ -237,16 +226,6 @@ std::int64_t Json::integer(std::int64_t min, std::int64_t max) const {
   if (!negative) return static_cast<std::int64_t>(natural(static_cast<std::uint64_t>(max)));
   if (*negative < min) refuse_integer(*this);
   return *negative;
-}
-
-const std::string& Json::text() const {
-  if (!is_string()) refuse_type("text", *this);
-  return std::get<std::string>(value_);
-}
-
-const std::vector<Json>& Json::elements() const {
-  if (!is_array()) refuse_type("a list", *this);
-  return std::get<std::vector<Json>>(value_);
 }
 
 void put(Json& json, std::string_view key, Json value) {

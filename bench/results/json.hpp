@@ -106,7 +106,7 @@ class Json {
     if constexpr (std::is_same_v<T, Json>) {
       return *this;
     } else if constexpr (std::is_same_v<T, bool>) {
-      return boolean();
+      return as<bool>("a boolean");
     } else if constexpr (std::is_floating_point_v<T>) {
       return static_cast<T>(number());
     } else if constexpr (std::is_unsigned_v<T>) {
@@ -114,7 +114,7 @@ class Json {
     } else if constexpr (std::is_integral_v<T>) {
       return static_cast<T>(integer(std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
     } else if constexpr (std::is_same_v<T, std::string>) {
-      return text();
+      return as<std::string>("text");
     } else {
       T list{};
       if constexpr (requires { list.resize(1); }) list.resize(elements().size());
@@ -148,7 +148,7 @@ class Json {
   }
   void erase(std::string_view key);
   void update(const Json& other);  // adds the keys of `other`; replaces existing ones
-  const std::vector<Entry>& items() const;
+  const std::vector<Entry>& items() const { return as<Entries>("an object"); }
 
   // Functions of lists; null becomes a list. Other values have no elements to iterate over.
   const Json& operator[](std::size_t i) const { return at(i); }
@@ -180,12 +180,16 @@ class Json {
 
  private:
   Json& member(std::string_view key);
-  bool boolean() const;
+  template <class T>
+  const T& as(const char* expected) const {
+    if (const T* const value = std::get_if<T>(&value_)) return *value;
+    refuse_type(expected);
+  }
+  [[noreturn]] void refuse_type(const char* expected) const;
   double number() const;
   std::uint64_t natural(std::uint64_t max) const;
   std::int64_t integer(std::int64_t min, std::int64_t max) const;
-  const std::string& text() const;
-  const std::vector<Json>& elements() const;
+  const std::vector<Json>& elements() const { return as<std::vector<Json>>("a list"); }
 
   // Derived from std::vector: for standard containers alone GCC 12 assumes that a copy never leaves
   // a variant without a value, and calls a wrong destructor if memory runs out in a copy.
