@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Tables of the page: cells with a value to sort by, and reasons as numbered notes."""
 
-from .samples import median
-from .text import figure
+from .figures import figure, median
 
 MISSING = "–"
 

@@ -9,8 +9,7 @@ import re
 import typing
 
 from .results import Results
-from .samples import median, ratio_interval
-from .text import figure  # the claims import it from here
+from .figures import figure, median, ratio_interval  # the claims import it from here
 
 HOLDS, FAILS, OPEN, SUBSTITUTED = "holds", "does not hold", "undecided", "not testable here"
 

@@ -5,7 +5,7 @@ import re
 
 from .claims import CMALLOC, CFMALLOC, CFMMALLOC, CMMALLOC, LISTS, HALLOC, REGEFF_BUILDS
 from .claims import all_ratios, claim, figure, label, median_between, need, needs_presplit, span
-from .samples import median
+from .figures import median
 
 
 def build_medians(results, item, allocators):

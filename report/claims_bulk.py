@@ -4,8 +4,7 @@
 import statistics
 
 from .claims import NotTestable, claim, figure, need, range_text, within_factor
-from .samples import median, ratio_interval
-from .text import bytes_text, count_text
+from .figures import bytes_text, count_text, median, ratio_interval
 
 
 def variants(results, item, first, second):

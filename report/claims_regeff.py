@@ -8,8 +8,7 @@ from .claims import CFMALLOC, CFMMALLOC, CMALLOC, CMMALLOC, FDG, LISTS, REGEFF_F
 from .claims import NotTestable, all_ratios, claim, each_text, extreme, figure, if_measured, label
 from .claims import median_between, medians, need, needs_presplit, range_text, ratios, series
 from .claims import spread, usually_faster
-from .samples import median, ratio_interval
-from .text import bytes_text
+from .figures import bytes_text, median, ratio_interval
 
 OTHERS = ("atomic", "awmalloc", *REGEFF_FULL)
 ALL = ("atomic", "awmalloc", FDG, *REGEFF_FULL)

@@ -9,12 +9,12 @@ import markupsafe
 import plotly.offline
 
 # Importing them registers the claims.
-from . import claims_builds, claims_bulk, claims_graphs, claims_ouroboros, claims_regeff  # noqa: F401
+from . import claims_builds, claims_bulk, claims_ouroboros, claims_regeff  # noqa: F401
 from .cells import heading, number, published_table, table
 from .claims import FAILS, HOLDS, OPEN, PAPERS, SUBSTITUTED, judge_all, published
 from .panels import PANELS
 from .results import ResultsError
-from .text import script_json
+from .figures import script_json
 
 FOLDER = pathlib.Path(__file__).parent
 SYMBOLS = {HOLDS: "✓", FAILS: "✗", SUBSTITUTED: "≠", OPEN: "?"}

@@ -9,7 +9,7 @@ from .panels_others import semaphores, utilization
 from .panels_own import ablation, particles, pools, profile, strings
 from .panels_regeff import calls_of_p, fragmentation, pages, properties, registers
 from .plots import PAYLOAD, Parameter, axis, sampled_and_grid
-from .text import bytes_text
+from .figures import bytes_text
 
 
 def generic(item, title, over=PAYLOAD):

@@ -4,8 +4,7 @@
 from .cells import Notes, allocator_table, cell, heading, lines_by_allocator, number, outcome, table
 from .plots import TIME, TRIANGLES, axis, curve, curve_of, plot, sampled
 from .results import time_of
-from .samples import median
-from .text import bytes_text, figure
+from .figures import bytes_text, figure, median
 
 MIB = 1 << 20
 INTERNAL = 6  # of a point of a recording (docs/reproduction.md)

@@ -4,7 +4,7 @@ Ouroboros' figure 4."""
 
 from .cells import grid
 from .plots import TIME, Parameter, axis, sampled
-from .samples import median
+from .figures import median
 
 LAYOUTS = {"pages": "Linked pages", "csr": "CSR rebuilt"}
 

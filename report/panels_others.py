@@ -4,7 +4,7 @@
 from .cells import allocator_table, cell, grid, heading, Notes, number, outcome, row_median, table
 from .plots import PAYLOAD, THREADS, TIME, axis, curve_of, plot, sampled, sampled_and_grid
 from .plots import valued_and_grid
-from .text import bytes_text
+from .figures import bytes_text
 
 MIB = 1 << 20
 CALL = axis("call", log=False)

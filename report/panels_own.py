@@ -7,8 +7,7 @@ from .cells import table
 from .panels_builds import MIB, pool_note, pools_of, ratio, scenes_of
 from .plots import axis, curve, curve_of, plot
 from .results import time_of
-from .samples import median
-from .text import bytes_text, figure
+from .figures import bytes_text, figure, median
 
 # Allocators in the order of the changes. The text says what changed from the allocator before.
 STEPS = {

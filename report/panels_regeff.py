@@ -9,8 +9,7 @@ from .claims_regeff import growth
 from .claims_regeff import registers as registers_by_allocator
 from .plots import PAYLOAD, axis, sampled_and_grid, valued_and_grid
 from .results import blocks_shown
-from .samples import median
-from .text import bytes_text, figure
+from .figures import bytes_text, figure, median
 
 
 def registers(results):

@@ -4,7 +4,7 @@
 from typing import Callable, NamedTuple
 
 from .cells import grid, row_median
-from .text import bytes_text, count_text, figure
+from .figures import bytes_text, count_text, figure
 
 
 def axis(title, log=True, sizes=False):

@@ -7,8 +7,7 @@ import tempfile
 import unittest
 
 from report.results import Results, ResultsError, read
-from report.samples import ratio_interval
-from report.text import script_json
+from report.figures import ratio_interval, script_json
 
 from .made import ROOT, content, report, results, row
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Statistics of raw samples."""
+"""Statistics of raw samples; numbers as text for readers, and data for scripts in the page."""
 
+import json
 import math
 import statistics
 
@@ -33,3 +34,31 @@ def ratio_interval(new, old):
     freedom = error**2 / sum(e**2 / (len(side) - 1) for e, side in zip(errors, logs))
     t = T_975[max((known for known in T_975 if known <= freedom), default=1)]
     return tuple(math.exp(difference + sign * t * math.sqrt(error)) for sign in (-1, 1))
+
+
+def figure(value):
+    """Three significant digits, without an exponent."""
+    if value is None:
+        return "–"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def bytes_text(value):
+    for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if value >= size:
+            return f"{value / size:g} {unit}"
+    return f"{value} B"
+
+
+def count_text(value):
+    for unit, size in (("M", 10**6), ("K", 10**3)):
+        if value >= size and value % (size // 10) == 0:
+            return f"{value / size:g}{unit}"
+    return f"{value:,}"
+
+
+def script_json(value):
+    """JSON within a script element: without "<", since "</script>" or "<!--" in a label would end
+    the element or comment out what follows."""
+    text = json.dumps(value, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c")
