@@ -8,7 +8,6 @@
 #include "app/measuring.hpp"
 #include "bench/build_settings.hpp"
 #include "bench/compare/compare.hpp"
-#include "bench/merge.hpp"
 #include "bench/program/command_files.hpp"
 #include "bench/program/messages.hpp"
 #include "bench/reproduce/reproduce.hpp"

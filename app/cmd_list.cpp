@@ -87,9 +87,8 @@ Table register_table(const std::vector<Kernel>& kernels) {
   }
   table.notes.push_back(
       "malloc, free, both: kernels with one call of each; coalesced: inside the coalescing "
-      "adaptor; own: both, through "
-      "per-warp state, compiled for 48 warps per multiprocessor; build: the builder's kernel, "
-      "clipped refs");
+      "adaptor; own: both, through per-warp state, compiled for 48 warps per multiprocessor; "
+      "build: the builder's kernel, clipped refs");
   return table;
 }
 

@@ -184,9 +184,8 @@ Exit render_picture(const RenderCommand& command, CommandFiles files) {
 
   if (build.incomplete) {
     warning(
-        "{}: pool of {} exhausted, tree incomplete: the picture is correct but slow to "
-        "render; use --pool auto or "
-        "a larger --pool",
+        "{}: pool of {} exhausted, tree incomplete: the picture is correct but slow to render; use "
+        "--pool auto or a larger --pool",
         entry.traits->id, bytes_text(scene.pool_bytes()));
   } else {
     warn_of_large_leaf(scene.name(), scene.tree_stats().largest_leaf);

@@ -5,7 +5,7 @@
 
 #include "app/commands.hpp"
 #include "app/measuring.hpp"
-#include "bench/merge.hpp"
+#include "bench/compare/compare.hpp"
 #include "bench/program/messages.hpp"
 #include "bench/reproduce/reproduce.hpp"
 #include "bench/results/format.hpp"

@@ -236,8 +236,7 @@ const char* const bench_columns =
     "sah_cost_1_1=tree/sah_cost_1_1 nodes=tree/nodes leaves=tree/leaves depth=tree/depth "
     "hash=tree/hash allocations=allocations/count mean_bytes=allocations/mean_bytes "
     "sigma_bytes=allocations/sigma_bytes pool_bytes=memory/pool_bytes "
-    "high_water_bytes=memory/high_water_bytes "
-    "internal_fragmentation=memory/internal_fragmentation "
+    "high_water_bytes=memory/high_water_bytes internal_fragmentation=memory/internal_fragmentation "
     "external_fragmentation=memory/external_fragmentation registers source";
 
 Table flat_table(const std::vector<Result>& results) {

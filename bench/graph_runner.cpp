@@ -308,9 +308,8 @@ class GraphRunner : public RowBench {
           std::uint64_t{settings.rounds} * vertex_batch(*bench_.host, settings.batches.front());
       if (max_vertices_ > ~std::uint32_t{0}) {
         throw_error(Exit::usage,
-                    "graph: {} rounds would insert more vertices than a "
-                    "graph can have (2^32); use fewer --rounds or a "
-                    "smaller --batch",
+                    "graph: {} rounds would insert more vertices than a graph can have (2^32); use "
+                    "fewer --rounds or a smaller --batch",
                     settings.rounds);
       }
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "bench/merge.hpp"
+#include "bench/compare/compare.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -27,16 +27,6 @@ constexpr std::size_t max_piece = std::size_t{1} << 24;  // bytes read between c
 // A path for a message of one line: paths may contain any characters.
 std::string shown(const std::string& path) { return printable(path, path.size()); }
 
-struct Descriptor {
-  int fd;
-  explicit Descriptor(int fd) : fd(fd) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (fd >= 0) ::close(fd);
-  }
-};
-
 [[noreturn]] void unreadable(const std::string& path, const std::string& reason) {
   throw Error(Exit::scene, shown(path) + ": cannot be read: " + reason);
 }
@@ -112,9 +102,9 @@ void check_interruption() {
 FileBytes read_file(const std::string& path) {
   // Non-blocking, because opening a pipe must not wait for its writer.
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.fd < 0) unreadable(path, std::strerror(errno));
+  if (!file) unreadable(path, std::strerror(errno));
   struct stat status = {};
-  if (::fstat(file.fd, &status) != 0) unreadable(path, std::strerror(errno));
+  if (::fstat(file.get(), &status) != 0) unreadable(path, std::strerror(errno));
   if (S_ISDIR(status.st_mode)) unreadable(path, "it is a directory");
   if (!S_ISREG(status.st_mode)) unreadable(path, "it is not a regular file");
 
@@ -128,7 +118,7 @@ FileBytes read_file(const std::string& path) {
   while (result.size < size) {
     check_interruption();
     const std::size_t piece = std::min(size - result.size, max_piece);
-    const ::ssize_t got = ::read(file.fd, result.data.get() + result.size, piece);
+    const ::ssize_t got = ::read(file.get(), result.data.get() + result.size, piece);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) unreadable(path, std::strerror(errno));
     if (got == 0) break;

@@ -2,6 +2,8 @@
 // Reads whole files, parses words and numbers, and escapes text from files for one-line messages.
 #pragma once
 
+#include <unistd.h>
+
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace heapwood::scenes {
@@ -24,6 +27,26 @@ struct FileBytes {
 
 // Reads a regular file (a device or pipe may never end). Throws Error{Exit::scene} with the reason.
 FileBytes read_file(const std::string& path);
+
+// A file descriptor with one owner.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd = -1) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Descriptor() { close(); }
+
+  explicit operator bool() const { return fd_ >= 0; }
+  int get() const { return fd_; }
+  // Returns false, with errno, if it fails: network file systems may report a full disk only here.
+  bool close() { return fd_ < 0 || ::close(std::exchange(fd_, -1)) == 0; }
+
+ private:
+  int fd_;
+};
 
 // Finds the files that a scene file names, relative to its own directory. Files outside that
 // directory are not read, not even through links.
@@ -61,6 +84,14 @@ std::string concat(const Parts&... parts) {
   };
   (append(parts), ...);
   return result;
+}
+
+// Joins texts: "a, b, c".
+template <class List>
+std::string joined(const List& list, const std::string& separator = ", ") {
+  std::string text;
+  for (const auto& one : list) text += (text.empty() ? "" : separator) + one;
+  return text;
 }
 
 // The text for JSON: invalid UTF-8 is escaped as in printable().

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <cmath>
 #include <iterator>
+#include <ranges>
 
 #include "scenes/exact_math.hpp"
 #include "scenes/families.hpp"
@@ -98,9 +99,7 @@ static_assert(std::size(families) == std::size(makers));
 }  // namespace
 
 std::string names_of(std::span<const Procedural> table) {
-  std::string names;
-  for (const Procedural& scene : table) names += concat(names.empty() ? "" : ", ", scene.name);
-  return names;
+  return joined(table | std::views::transform(&Procedural::name));
 }
 
 std::optional<SceneName> parse_name(const std::string& text, std::span<const Procedural> table) {

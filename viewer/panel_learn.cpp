@@ -83,9 +83,8 @@ std::string lesson_caption(const State& state, std::size_t step) {
     case levels:
       return fmt::format(
           "Each half is a smaller problem of the same kind, so it is cut in the same way. All "
-          "halves "
-          "of a level can be cut at the same time, by thousands of threads on a GPU. Level {} of "
-          "{}: {} boxes.",
+          "halves of a level can be cut at the same time, by thousands of threads on a GPU. Level "
+          "{} of {}: {} boxes.",
           state.tree.depth, deepest(state), bench::count_text(state.tree.total));
     case leaf:
       if (!node) return "Looking for a leaf ...";

@@ -409,8 +409,7 @@ Table compare_table(const Comparison& comparison) {
   table.notes.insert(table.notes.end(), comparison.notes.begin(), comparison.notes.end());
   table.notes.push_back(
       fmt::format("FASTER, SLOWER: medians differ by more than {:g}%, by a rank test; SAME: by "
-                  "less, not listed; "
-                  "{:g}% error per cell",
+                  "less, not listed; {:g}% error per cell",
                   100 * rules.threshold, 100 * rules.false_alarms));
   if (comparison.too_few_runs > 0) {
     table.notes.push_back(

@@ -4,10 +4,9 @@
 // GPU.
 #pragma once
 
-#include <unistd.h>
-
 #include <string>
-#include <utility>
+
+#include "scenes/file.hpp"
 
 namespace heapwood::bench {
 
@@ -47,24 +46,7 @@ class LackOfMemoryEnds {
   LackOfMemoryEnds& operator=(const LackOfMemoryEnds&) = delete;
 };
 
-class Descriptor {
- public:
-  explicit Descriptor(int fd = -1) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~Descriptor() { close(); }
-
-  explicit operator bool() const { return fd_ >= 0; }
-  int get() const { return fd_; }
-  // Returns false, with errno, if it fails: network file systems may report a full disk only here.
-  bool close() { return fd_ < 0 || ::close(std::exchange(fd_, -1)) == 0; }
-
- private:
-  int fd_;
-};
+using scenes::Descriptor;
 
 // A lock that is a name in Linux's abstract socket namespace: it leaves no file, and the kernel
 // releases it however the process ends.

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "scenes/file.hpp"
+
 namespace heapwood::bench {
 
 inline constexpr const char* missing = "–";  // a figure that was not measured
@@ -25,13 +27,7 @@ std::string figure_text(double value);                              // about fou
 std::string figure_text(std::optional<double> value);
 std::string ratio_text(std::optional<double> value);  // 1.04, 12.3, 1,234
 
-// Joins texts: "a, b, c".
-template <class List>
-std::string joined(const List& list, const std::string& separator = ", ") {
-  std::string text;
-  for (const auto& one : list) text += (text.empty() ? "" : separator) + one;
-  return text;
-}
+using scenes::joined;
 
 // A figure in CSV: six significant digits, or empty if there is none.
 std::string csv_text(const std::optional<double>& value);

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "bench/merge.hpp"
+#include "bench/compare/compare.hpp"
 #include "tests/errors.hpp"
 
 namespace heapwood::bench {

@@ -2,7 +2,6 @@
 // Two results files, separated by a line "====", for `compare` and `merge`: rejected with a
 // one-line error, or compared and merged; what merge wrote can be read and merged again.
 #include "bench/compare/compare.hpp"
-#include "bench/merge.hpp"
 #include "bench/results/format.hpp"
 #include "tests/fuzz/fuzz.hpp"
 

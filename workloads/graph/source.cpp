@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <iterator>
 #include <new>
+#include <ranges>
 #include <stdexcept>
 
 #include "scenes/file.hpp"
@@ -189,12 +190,6 @@ GraphInput parse_file(const std::string& path) {
   return parse(file.text(), path);
 }
 
-std::string known_generators() {
-  std::string text;
-  for (const GeneratorInfo& info : generators()) text += (text.empty() ? "" : ", ") + info.example;
-  return text;
-}
-
 std::vector<std::string> notes_of(const GraphInput& input) {
   const InputCounts& counts = input.counts;
   std::vector<std::string> notes;
@@ -222,8 +217,11 @@ GraphSource load_graph(std::string_view text) {
     } else {
       std::error_code ignored;
       if (parser_of(path) == nullptr && !std::filesystem::exists(path, ignored)) {
-        throw Error(Exit::usage, "unknown graph '" + shown + "': use a file " + known_types +
-                                     ", or a generator such as " + known_generators());
+        throw Error(
+            Exit::usage,
+            "unknown graph '" + shown + "': use a file " + known_types +
+                ", or a generator such as " +
+                scenes::joined(generators() | std::views::transform(&GeneratorInfo::example)));
       }
       input = parse_file(path);
       source.name = scenes::stem_of(path);
