@@ -123,8 +123,7 @@ TEST_F(Commands, AutoReportsOnceWhyThereIsNoGpu) {
 }
 
 TEST_F(Commands, ListShowsEverything) {
-  const std::string outcome = output("list");
-  expect_words(outcome, {"atomic", "cfmmalloc", "RegEff", "atrium", "cpu", "toy"});
+  expect_words(output("list"), {"atomic", "cfmmalloc", "RegEff", "atrium", "cpu", "toy"});
   const json all = json::parse(run("list --json").out);
   EXPECT_EQ(all.at("allocators").at(0).at("id"), "atomic");
   EXPECT_TRUE(all.at("allocators").at(0).at("lower_bound"));

@@ -128,8 +128,7 @@ TEST_F(Surroundings, PicturesAreWrittenWholeOrNotAtAll) {
 TEST_F(Surroundings, ResumeReusesNothingOfAnotherMesh) {
   const std::string report = folder_ / "report.json";
   output(bench("--json " + report));
-  const Outcome same = run(bench("--json " + report + " --resume"));
-  expect_words(same.err, {"results reused"});
+  expect_words(run(bench("--json " + report + " --resume")).err, {"results reused"});
   write_file(scene_, obj_text(300));
   const Outcome other = run(bench("--json " + report + " --resume"));
   EXPECT_EQ(other.exit, 0) << other.err;
@@ -298,8 +297,7 @@ TEST_F(OutputFiles, ResumeRecognizesPathsThatAreNotUtf8) {
   fs::rename(scene_, odd);
   scene_ = odd;
   output(bench(report, 1));
-  const Outcome again = run(bench(report, 1));
-  expect_words(again.err, {"1 of 1 results reused"});
+  expect_words(run(bench(report, 1)).err, {"1 of 1 results reused"});
   EXPECT_EQ(json::parse(read_file(report)).at("results").size(), 1u);
 }
 

@@ -98,10 +98,9 @@ TEST_F(AnimateCommand, TreesAreThoseOfBuild) {
 }
 
 TEST_F(AnimateCommand, PrintsTables) {
-  const std::string outcome =
-      output(animate("statue~:2k --allocators atomic,heapwood,cfmmalloc --keep-pool"));
-  expect_words(outcome, {"statue~:2k: 3 frames", "pool kept", "Heapwood", "shaded", "p99",
-                         "frames/s", "never frees", "largest hole", "by hash", "camera:"});
+  expect_words(output(animate("statue~:2k --allocators atomic,heapwood,cfmmalloc --keep-pool")),
+               {"statue~:2k: 3 frames", "pool kept", "Heapwood", "shaded", "p99", "frames/s",
+                "never frees", "largest hole", "by hash", "camera:"});
   const std::string csv =
       output(animate("statue~:2k --allocators heapwood,cfmmalloc --trace none --format csv"));
   EXPECT_EQ(std::ranges::count(csv, '\n'), 3) << csv;

@@ -60,23 +60,20 @@ TEST_F(ReplayCommand, IsAlsoAProgram) {
 }
 
 TEST_F(ReplayCommand, PrintsTables) {
-  const std::string outcome = output(replay("--pool auto,2x"));
-  expect_words(outcome, {"program.trace", "AtomicMalloc *", "Heapwood", "held [MiB]", "pool ",
-                         "(2x)", "speed"});
-  const std::string markdown = output(replay("--format markdown", 1));
-  expect_words(markdown, {"| Heapwood", "fewer than three runs"});
+  expect_words(output(replay("--pool auto,2x")), {"program.trace", "AtomicMalloc *", "Heapwood",
+                                                  "held [MiB]", "pool ", "(2x)", "speed"});
+  expect_words(output(replay("--format markdown", 1)), {"| Heapwood", "fewer than three runs"});
 }
 
 TEST_F(ReplayCommand, SaysWhatATraceContains) {
-  const std::string outcome = output("replay " + trace_ + " --dry-run");
-  expect_words(outcome, {"requests", "in use at the peak", "size of a request", "up to 256 B",
-                         "events from a request to its free"});
+  expect_words(output("replay " + trace_ + " --dry-run"),
+               {"requests", "in use at the peak", "size of a request", "up to 256 B",
+                "events from a request to its free"});
   // One note says of each kind of event what is missing.
   alloc::ProgramTrace cut = random_trace({});
   cut.dropped = 5;
   write_file(trace_, alloc::program_trace_file(cut));
-  const Outcome dropped = run("replay " + trace_ + " --dry-run");
-  expect_words(dropped.err, {"5 events are missing"});
+  expect_words(run("replay " + trace_ + " --dry-run").err, {"5 events are missing"});
 }
 
 TEST_F(ReplayCommand, WritesAndResumesJson) {
@@ -185,8 +182,8 @@ TEST_F(ReplayRuns, APoolThatCannotBeAllocatedFailsItsRowsOnly) {
 
 TEST_F(ReplayCommand, RefusedRequestsAreReported) {
   write_file(trace_, alloc::program_trace_file(random_trace({.max_bytes = 3000})));
-  const std::string outcome = output(replay("--pool 32K", 1, "cmalloc"));
-  expect_words(outcome, {"requests refused, first one of", "Undecided"});
+  expect_words(output(replay("--pool 32K", 1, "cmalloc")),
+               {"requests refused, first one of", "Undecided"});
   EXPECT_EQ(run(replay("--pool 32K --strict", 1, "cmalloc")).exit, 5);
 }
 
@@ -198,9 +195,8 @@ TEST_F(ReplayCommand, CsvHasALinePerAllocatorAndPool) {
 TEST_F(ReplayCommand, RecordsABuild) {
   const std::string scene = folder_ / "scene.obj", path = folder_ / "build.trace";
   write_file(scene, obj_text(300));
-  const std::string recorded =
-      output("build " + scene + " --device cpu --threads 2 --record-trace " + path);
-  expect_words(recorded, {"in 1 kernel"});
+  expect_words(output("build " + scene + " --device cpu --threads 2 --record-trace " + path),
+               {"in 1 kernel"});
   const alloc::ProgramTrace trace = alloc::read_program_trace(read_file(path), path);
   EXPECT_EQ(trace.dropped + trace.refused + trace.unmatched, 0u);
   EXPECT_GT(trace.requests, 100u);

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "bench/bench_runner.hpp"
-#include "bench/merge.hpp"
+#include "bench/compare/compare.hpp"
 #include "bench/program/options.hpp"
 #include "bench/reproduce/reproduce.hpp"
 #include "bench/stress.hpp"
@@ -196,8 +196,8 @@ TEST_F(Reproduce, MeasuresPartsAndTheirTime) {
 }
 
 TEST_F(Reproduce, ListsItsItems) {
-  const std::string list = output("reproduce --list --device cpu");
-  expect_words(list, {"regeff-t3", "ouroboros-churn", "bulk-7", "host-3", "own-pool"});
+  expect_words(output("reproduce --list --device cpu"),
+               {"regeff-t3", "ouroboros-churn", "bulk-7", "host-3", "own-pool"});
 }
 
 TEST_F(Reproduce, WritesResultsAndContinues) {

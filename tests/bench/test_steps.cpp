@@ -29,9 +29,9 @@ INSTANTIATE_TEST_SUITE_P(Workloads, StepsCommands,
                          });
 
 TEST_P(StepsCommands, PrintTables) {
-  const std::string outcome = output(command("--pool 32x,1M"));
-  expect_words(outcome, {"per second", "AtomicMalloc *", "Heapwood", "(32x)", "pool 1 MiB",
-                         "no allocator: ", "refused", "held / live", "device: cpu"});
+  expect_words(output(command("--pool 32x,1M")),
+               {"per second", "AtomicMalloc *", "Heapwood", "(32x)", "pool 1 MiB",
+                "no allocator: ", "refused", "held / live", "device: cpu"});
   expect_words(output(command("--format markdown", 1, "heapwood")), {"| Heapwood"});
 }
 

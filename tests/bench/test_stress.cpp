@@ -19,14 +19,14 @@ class StressCommand : public Executable {
 };
 
 TEST_F(StressCommand, CoalescedRequestsAreNamed) {
-  const std::string outcome =
-      output(stress("acd --coalesced --lanes 32 --payload 64 --allocators cfmmalloc --touch"));
-  expect_words(outcome, {"coalesced"});
+  expect_words(
+      output(stress("acd --coalesced --lanes 32 --payload 64 --allocators cfmmalloc --touch")),
+      {"coalesced"});
 }
 
 TEST_F(StressCommand, OnlyAllocatorsOfRegEffHaveACoalescedForm) {
-  const std::string outcome = output(stress("ad --coalesced --allocators cfmmalloc,gallatin"));
-  expect_words(outcome, {"Gallatin: has no coalesced form"});
+  expect_words(output(stress("ad --coalesced --allocators cfmmalloc,gallatin")),
+               {"Gallatin: has no coalesced form"});
 }
 
 TEST_F(StressCommand, LargeRequestsMayGoToMalloc) {
@@ -153,9 +153,8 @@ TEST_F(StressCommand, RoundsShareOnePool) {
 
 TEST_F(StressCommand, UtilizationIsASharePerAllocator) {
   const std::string command = "utilization --allocators atomic,awmalloc,toy,cuda --pool 1M";
-  const std::string outcome = output(stress(command));
-  expect_words(outcome, {"of the pool", "99.98%", "65,520", "skipped [", "never refuses", "blocks",
-                         "method:"});
+  expect_words(output(stress(command)), {"of the pool", "99.98%", "65,520", "skipped [",
+                                         "never refuses", "blocks", "method:"});
   const json results = run_json(stress(command + " --format json --touch")).at("results");
   const json& space = results.at(0).at("space");
   EXPECT_EQ(results.at(0).at("status"), "ok");
@@ -172,10 +171,11 @@ TEST_F(StressCommand, UtilizationIsASharePerAllocator) {
 }
 
 TEST_F(StressCommand, RangeAndChurnReportAddressesAndIterations) {
-  const std::string outcome = output(
-      stress("range --allocators atomic,cmalloc,fdg --payload 16,1K --iterations 5 --requests 1K"));
-  expect_words(outcome, {"AtomicMalloc *", "min possible", "15.6 KiB", "78.1 KiB", "1000 KiB",
-                         "4.88 MiB", "cannot free single blocks", "addresses of all iterations"});
+  expect_words(
+      output(stress(
+          "range --allocators atomic,cmalloc,fdg --payload 16,1K --iterations 5 --requests 1K")),
+      {"AtomicMalloc *", "min possible", "15.6 KiB", "78.1 KiB", "1000 KiB", "4.88 MiB",
+       "cannot free single blocks", "addresses of all iterations"});
 
   // A pool of 1 MiB and AtomicMalloc's head holds 65 times 1,000 blocks of 16 bytes, and 536 more.
   const json results = run_json(stress("churn --allocators atomic,cmalloc --pool 1048832 --touch "
@@ -303,8 +303,8 @@ TEST(StressReport, ShowsRegistersAndFailures) {
   slow.reason = "not finished after 10 s";
   slow.runs_ms.clear();
   slow.counts.reset();
-  const std::string text = bench::to_text(app::stress_table({row, slow}));
-  expect_words(text, {"failed [1]", "[1] Other: not finished"});
+  expect_words(bench::to_text(app::stress_table({row, slow})),
+               {"failed [1]", "[1] Other: not finished"});
   const bench::Json json = bench::described(row);
   EXPECT_EQ(json.at("calls").at("both").at("registers"), 22);
   EXPECT_EQ(json.at("median_ms"), 2);

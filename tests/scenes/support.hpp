@@ -60,6 +60,13 @@ inline std::uint64_t digest_of(const Mesh& mesh) {
   return fnv1a(text_of(mesh.triangles), fnv1a(text_of(mesh.vertices)));
 }
 
+inline Mesh unit_square() {
+  Mesh mesh;
+  mesh.vertices = {{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0}};
+  mesh.triangles = {{{0, 1, 2}}, {{0, 2, 3}}};
+  return mesh;
+}
+
 inline void expect_same(const Mesh& a, const Mesh& b) {
   EXPECT_EQ(a.vertices, b.vertices);
   EXPECT_EQ(a.triangles, b.triangles);

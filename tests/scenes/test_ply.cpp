@@ -36,19 +36,12 @@ std::string faces(const std::string& count) {
 const std::string plain = vertices("4") + faces("2");
 const std::string square_text = ascii(plain) + "0 0 0\n1 0 0\n1 1 0\n0 1 0\n3 0 1 2\n3 0 2 3\n";
 
-Mesh square_mesh() {
-  Mesh mesh;
-  mesh.vertices = {{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0}};
-  mesh.triangles = {{{0, 1, 2}}, {{0, 2, 3}}};
-  return mesh;
-}
-
 std::string square_binary(bool big) {
   std::string data = binary(big, plain);
-  for (const Vec3& p : square_mesh().vertices) {
+  for (const Vec3& p : unit_square().vertices) {
     for (unsigned axis = 0; axis < 3; ++axis) data += raw(p[axis], big);
   }
-  for (const Triangle& t : square_mesh().triangles) {
+  for (const Triangle& t : unit_square().triangles) {
     data += '\3';
     for (const std::uint32_t v : t.v) data += raw(v, big);
   }
@@ -56,20 +49,20 @@ std::string square_binary(bool big) {
 }
 
 TEST(Ply, ReadsAsciiAndBothEndians) {
-  expect_same(parse_bytes(square_text), square_mesh());
-  expect_same(parse_bytes(square_binary(false)), square_mesh());
-  expect_same(parse_bytes(square_binary(true)), square_mesh());
+  expect_same(parse_bytes(square_text), unit_square());
+  expect_same(parse_bytes(square_binary(false)), unit_square());
+  expect_same(parse_bytes(square_binary(true)), unit_square());
   EXPECT_EQ(parse_bytes(square_text).name, "foo");
 }
 
 TEST(Ply, LineEndsCommentsAndWhiteSpaceAreFree) {
-  expect_same(parse_bytes(with_line_ends(square_text, "\r\n")), square_mesh());
+  expect_same(parse_bytes(with_line_ends(square_text, "\r\n")), unit_square());
   std::string text = square_text;
   text.insert(text.find("element"), "comment element vertex 9\nobj_info none\n\n");
   text.insert(text.find("3 0 1"), "\n\n\t ");
-  expect_same(parse_bytes(text), square_mesh());
+  expect_same(parse_bytes(text), unit_square());
   text.pop_back();  // no line end after the last number
-  expect_same(parse_bytes(text), square_mesh());
+  expect_same(parse_bytes(text), unit_square());
 }
 
 TEST(Ply, AcceptsTheNumbersThatPeopleWrite) {
@@ -147,7 +140,7 @@ TEST(Ply, SkipsOtherPropertiesAndElements) {
 TEST(Ply, FacesMayStandBeforeVertices) {
   expect_same(
       parse_bytes(ascii(faces("2") + vertices("4")) + "3 0 1 2 3 0 2 3 0 0 0 1 0 0 1 1 0 0 1 0"),
-      square_mesh());
+      unit_square());
 }
 
 TEST(Ply, PolygonsBecomeTrianglesAndLinesNothing) {
@@ -209,26 +202,26 @@ TEST(Ply, ReadsStripsOfTriangles) {
 TEST(Ply, ReadsLineEndsOfAllSystems) {
   for (const std::string end : {"\n", "\r\n", "\r"}) {
     const std::string text = with_line_ends(square_text, end);
-    expect_same(parse_bytes(text), square_mesh());
+    expect_same(parse_bytes(text), unit_square());
     refuses_bytes(replaced(text, "0 2 3", "0 2 9"), {"line 15: face 1 refers to vertex 9"});
 
     // In binary data the first byte may look like the rest of a line end.
     const std::string data = square_binary(false),
                       body = data.substr(data.find("end_header\n") + 11),
                       head = with_line_ends(data.substr(0, data.size() - body.size()), end);
-    expect_same(parse_bytes(head + body), square_mesh());
+    expect_same(parse_bytes(head + body), unit_square());
     const std::string tens = raw(std::bit_cast<float>(0x0a0a0a0a));
-    Mesh expected = square_mesh();
+    Mesh expected = unit_square();
     expected.vertices[0].x = std::bit_cast<float>(0x0a0a0a0a);
     expect_same(parse_bytes(head + tens + body.substr(4)), expected);
   }
 }
 
 TEST(Ply, ByteOrderMarksAndBlanksAreSkipped) {
-  expect_same(parse_bytes("\xef\xbb\xbf" + square_text), square_mesh());
+  expect_same(parse_bytes("\xef\xbb\xbf" + square_text), unit_square());
   std::string text = replaced(square_text, "format ascii", "\vformat\fascii");
   text.insert(3, " \t");
-  expect_same(parse_bytes(replaced(text, "0 0 0", "0\v0\f0")), square_mesh());
+  expect_same(parse_bytes(replaced(text, "0 0 0", "0\v0\f0")), unit_square());
   refuses_bytes("plywood\n", {"line 1", "the first line must be `ply`"});
 }
 

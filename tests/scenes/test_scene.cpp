@@ -23,13 +23,6 @@ namespace {
 
 using namespace testing;
 
-Mesh unit_square() {
-  Mesh mesh;
-  mesh.vertices = {{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0}};
-  mesh.triangles = {{{0, 1, 2}}, {{0, 2, 3}}};
-  return mesh;
-}
-
 TEST(Mesh, CheckNamesTheFirstVertexThatIsNotFinite) {
   for (const float bad : {std::numeric_limits<float>::quiet_NaN(),
                           std::numeric_limits<float>::infinity(), -INFINITY}) {

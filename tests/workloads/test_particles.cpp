@@ -5,7 +5,7 @@
 #include "alloc/allocators/heapwood.hpp"
 #include "tests/errors.hpp"
 #include "tests/simt/lockstep.hpp"
-#include "tests/workloads/steps_jobs.hpp"
+#include "tests/workloads/stress_jobs.hpp"
 #include "workloads/particles/particles_run.hpp"
 #include "workloads/particles/rings_run.hpp"
 

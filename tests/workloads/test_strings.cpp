@@ -9,7 +9,7 @@
 #include "tests/errors.hpp"
 #include "tests/folder.hpp"
 #include "tests/simt/lockstep.hpp"
-#include "tests/workloads/steps_jobs.hpp"
+#include "tests/workloads/stress_jobs.hpp"
 #include "workloads/strings/strings_run.hpp"
 
 namespace heapwood::workloads::strings {
