@@ -61,13 +61,9 @@ VertexBits::VertexBits(const simt::DeviceId& device, std::span<const std::uint32
   words_ = simt::Buffer<std::uint32_t>(device, std::span<const std::uint32_t>(words));
 }
 
-std::uint32_t GraphStore::vertex_count() const {
-  return std::visit([](const auto& layout) { return layout.count; }, view());
-}
-
 std::vector<EdgeKey> GraphStore::edges() {
   const GraphView layout = view();
-  const simt::Buffer<std::uint64_t> offsets(device_, vertex_count() + std::size_t{1});
+  const simt::Buffer<std::uint64_t> offsets(device_, count_ + std::size_t{1});
   const std::uint64_t count = steps_->sum_degrees(layout, offsets.data());
   const simt::Buffer<EdgeKey> keys(device_, count);
   steps_->gather(layout, offsets.data(), keys.data());
@@ -80,10 +76,9 @@ std::uint64_t GraphStore::edge_hash() { return steps_->hash_edges(view()); }
 
 PageRankResult GraphStore::page_rank(unsigned iterations, float damping) {
   const GraphView layout = view();
-  const std::uint32_t n = vertex_count();
   PageRankResult result;
-  const std::vector<float> start(n, 1 / static_cast<float>(n));
-  simt::Buffer<float> ranks(device_, std::span<const float>(start)), next(device_, n);
+  const std::vector<float> start(count_, 1 / static_cast<float>(count_));
+  simt::Buffer<float> ranks(device_, std::span<const float>(start)), next(device_, count_);
   for (unsigned i = 0; i < iterations; ++i) {
     result.iterations_ms.push_back(steps_->page_rank(layout, ranks.data(), next.data(), damping));
     std::swap(ranks, next);
@@ -94,14 +89,13 @@ PageRankResult GraphStore::page_rank(unsigned iterations, float damping) {
 
 TriangleResult GraphStore::triangles() {
   const GraphView layout = view();
-  const std::uint32_t n = vertex_count();
-  const simt::Buffer<std::uint64_t> offsets(device_, n + std::size_t{1});
+  const simt::Buffer<std::uint64_t> offsets(device_, count_ + std::size_t{1});
   const std::uint64_t count = steps_->sum_degrees(layout, offsets.data());
   {
     const simt::Buffer<EdgeKey> keys(device_, count), spare(device_, count);
     EdgeKey *from = keys.data(), *other = spare.data();
     steps_->gather(layout, offsets.data(), from);
-    steps_->sort(from, other, count, n);
+    steps_->sort(from, other, count, count_);
     steps_->scatter(layout, offsets.data(), from);
   }
   TriangleResult result;
@@ -110,8 +104,8 @@ TriangleResult GraphStore::triangles() {
 }
 
 SearchResult GraphStore::breadth_first(std::uint32_t source) {
-  const std::uint32_t n = vertex_count();
-  const simt::Buffer<std::uint32_t> distances(device_, n), queue(device_, 2 * std::size_t{n});
+  const simt::Buffer<std::uint32_t> distances(device_, count_),
+      queue(device_, 2 * std::size_t{count_});
   SearchResult result;
   result.ms = steps_->breadth_first(view(), source, distances.data(), queue.data(), result.levels);
   result.distances = distances.download();

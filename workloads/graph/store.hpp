@@ -175,9 +175,7 @@ class GraphStore {
 
   simt::DeviceId device_;
   std::unique_ptr<DeviceSteps> steps_;
-
- private:
-  std::uint32_t vertex_count() const;
+  std::uint32_t count_ = 0;  // number of vertices
 };
 
 // How init() requests the blocks.
@@ -213,7 +211,6 @@ class BlockGraph final : public GraphStore {
   std::unique_ptr<AdjacencyHeap> heap_;
   BlockInit block_init_;
   simt::Buffer<Vertex> vertices_;
-  std::uint32_t count_ = 0;
   TotalsBuffer totals_;
   BatchBuffers inserts_, deletes_;
   simt::Buffer<std::uint32_t> order_;  // used by BlockInit::counted
@@ -245,7 +242,6 @@ class PageGraph final : public GraphStore {
   PageQueue queue_{};
   LinkedPage* pages_ = nullptr;
   simt::Buffer<PagedVertex> vertices_;
-  std::uint32_t count_ = 0;
   TotalsBuffer totals_;
   BatchBuffers inserts_, deletes_;
 };
@@ -272,7 +268,6 @@ class CsrGraph final : public GraphStore {
 
   simt::Buffer<std::uint64_t> offsets_;
   simt::Buffer<std::uint32_t> destinations_;
-  std::uint32_t count_ = 0;
   std::uint64_t edges_ = 0;
   simt::Buffer<EdgeKey> keys_, spare_;
   simt::Buffer<std::uint64_t> positions_;
