@@ -9,7 +9,7 @@ import re
 import typing
 
 from .results import Results
-from .figures import figure, median, ratio_interval  # the claims import it from here
+from .figures import extremes, figure, median, ratio_interval  # the claims import it from here
 
 HOLDS, FAILS, OPEN, SUBSTITUTED = "holds", "does not hold", "undecided", "not testable here"
 
@@ -193,17 +193,12 @@ def extent(read):
             plural(len(points), kind),
             f" ({plural(stand_ins, 'stand-in')})" if stand_ins else "",
             f", {len(whole)} of {plural(len(rows), 'result')} complete",
-            f", {numbers(runs)} run{'s' if runs[-1] > 1 else ''}" if runs else "",
+            f", {extremes(runs)} run{'s' if runs[-1] > 1 else ''}" if runs else "",
             f"; {len(cut)} stopped or shortened by the time limit" if cut else "",
-            f" ({numbers(limits)} s)" if limits else "",
+            f" ({extremes(limits)} s)" if limits else "",
             f"; {others} refused or skipped" if others > 0 else "",
         )
     )
-
-
-def numbers(values):
-    """The lowest and the highest: "5", "1 to 5"."""
-    return " to ".join(map(figure, sorted({min(values), max(values)})))
 
 
 def plural(count, noun):

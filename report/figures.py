@@ -43,6 +43,12 @@ def figure(value):
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
+def extremes(values):
+    """The lowest and the highest: "5", "1 to 5"."""
+    ends = (min(values), max(values)) if values else (None,)
+    return " to ".join(dict.fromkeys(map(figure, ends)))
+
+
 def bytes_text(value):
     for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
         if value >= size:

@@ -4,7 +4,7 @@
 from .cells import Notes, allocator_table, cell, heading, lines_by_allocator, number, outcome, table
 from .plots import TIME, TRIANGLES, axis, curve, curve_of, plot, sampled
 from .results import time_of
-from .figures import bytes_text, figure, median
+from .figures import bytes_text, extremes, figure, median
 
 MIB = 1 << 20
 INTERNAL = 6  # of a point of a recording (docs/reproduction.md)
@@ -36,8 +36,7 @@ def pools_of(rows):
 def pool_cell(sizes):
     if not sizes:
         return cell("–")
-    text = " to ".join(figure(size / MIB) for size in sorted({min(sizes), max(sizes)}))
-    return cell(text, min(sizes) / MIB)
+    return cell(extremes([size / MIB for size in sizes]), min(sizes) / MIB)
 
 
 def pool_note(pools):

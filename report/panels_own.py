@@ -7,7 +7,7 @@ from .cells import table
 from .panels_builds import MIB, pool_note, pools_of, ratio, scenes_of
 from .plots import axis, curve, curve_of, plot
 from .results import time_of
-from .figures import bytes_text, figure, median
+from .figures import bytes_text, extremes, median
 
 # Allocators in the order of the changes. The text says what changed from the allocator before.
 STEPS = {
@@ -113,21 +113,16 @@ class PoolRuns:
         return median(values)
 
 
-def sizes_text(sizes):
-    ends = (figure(size / MIB) for size in (min(sizes), max(sizes))) if sizes else ["–"]
-    return " to ".join(dict.fromkeys(ends))
-
-
 def pools(results):
     runs = PoolRuns(results)
     if not runs.rows:
         return []
     over_live = {pool: runs.over_live(pool) for pool in runs.pools}
     order = sorted(runs.pools, key=lambda pool: over_live[pool] or 0)
-    sizes = [sizes_text(runs.sizes("pool_bytes", pool)) for pool in order]
+    sizes = [[size / MIB for size in runs.sizes("pool_bytes", pool)] for pool in order]
     lines = [
         [heading("pool over the peak bytes in use"), *(number(over_live[p]) for p in order)],
-        [heading("pool, MiB"), *map(cell, sizes)],
+        [heading("pool, MiB"), *(cell(extremes(of)) for of in sizes)],
     ]
     notes, names, curves = Notes(), [None, None], []
     for allocator, label in results.labels().items():
