@@ -356,11 +356,6 @@ void cancel_shot(State& state) {
   state.shot_cancelled = true;
 }
 
-void cancel_all(State& state) {
-  state.jobs.cancel();
-  cancel_shot(state);
-}
-
 void take_outcomes(State& state) {
   for (const LiveEvent& event : state.jobs.live().take()) state.live.take(event);
   while (auto outcome = state.jobs.take()) {

@@ -50,14 +50,8 @@ Name make(void (*generate)(int, unsigned*), Name::Delete release) {
 Name make_texture() {
   return make(glGenTextures, [](unsigned name) { glDeleteTextures(1, &name); });
 }
-Name make_buffer() {
-  return make(glGenBuffers, [](unsigned name) { glDeleteBuffers(1, &name); });
-}
 Name make_framebuffer() {
   return make(glGenFramebuffers, [](unsigned name) { glDeleteFramebuffers(1, &name); });
-}
-Name make_vertex_array() {
-  return make(glGenVertexArrays, [](unsigned name) { glDeleteVertexArrays(1, &name); });
 }
 
 }  // namespace
@@ -177,7 +171,9 @@ void clear(const Rectangle& area, float r, float g, float b) {
 }
 
 Shapes::Shapes()
-    : program_(link(shaders::shapes)), array_(make_vertex_array()), buffer_(make_buffer()) {
+    : program_(link(shaders::shapes)),
+      array_(make(glGenVertexArrays, [](unsigned name) { glDeleteVertexArrays(1, &name); })),
+      buffer_(make(glGenBuffers, [](unsigned name) { glDeleteBuffers(1, &name); })) {
   glBindVertexArray(array_.get());
   glBindBuffer(GL_ARRAY_BUFFER, buffer_.get());
   glEnableVertexAttribArray(0);

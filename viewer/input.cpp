@@ -47,7 +47,8 @@ void escape(State& s) {
   } else if (s.help) {
     s.help = false;
   } else {
-    cancel_all(s);
+    s.jobs.cancel();
+    cancel_shot(s);
   }
 }
 

@@ -112,10 +112,7 @@ class LiveLoop {
   }
 
   kdtree::BuildOptions options() const {
-    kdtree::BuildOptions options;
-    options.costs = spec_.settings.costs;
-    options.seconds = spec_.settings.timeout;
-    return options;
+    return {.costs = spec_.settings.costs, .seconds = spec_.settings.timeout};
   }
   const registry::CompiledAllocator& prepare(Side& side,
                                              const registry::RegisteredAllocator& entry) {

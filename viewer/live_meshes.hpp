@@ -10,7 +10,6 @@
 
 namespace heapwood::viewer {
 
-// The mesh of one frame.
 struct LiveMesh {
   explicit LiveMesh(const simt::DeviceId& device) : vertices(device) {}
   simt::PinnedArray<Vec3> vertices;

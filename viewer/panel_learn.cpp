@@ -50,8 +50,6 @@ void draw_only(State& state, bool node, bool plane, bool triangles, bool boxes) 
 
 }  // namespace
 
-const char* lesson_title(std::size_t step) { return shown_in[step].title; }
-
 std::string lesson_caption(const State& state, std::size_t step) {
   if (!state.scene) return "";
   const NodeExplanation* node = state.node.shown ? &*state.node.shown : nullptr;
@@ -373,7 +371,7 @@ float draw_lesson(State& state, const Area& area) {
   if (ui::begin_card("lesson", {area.x + area.width / 2, area.y + area.height - em}, {0.5f, 1},
                      true, 0.92f, width)) {
     ui::styled_text(fonts().large, state.places.texts["lesson"] =
-                                       fmt::format("{}. {}", step + 1, lesson_title(step)));
+                                       fmt::format("{}. {}", step + 1, shown_in[step].title));
     ui::wrapped_text(state.places.texts["caption"] = lesson_caption(state, step), colour::text);
     ImGui::Dummy({0, em * 0.1f});
     if (ui::button(state, "Back", false, step > 0, em * 5)) page_lesson(state, -1);

@@ -11,12 +11,6 @@ namespace heapwood::viewer {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 // Target duration of a launch. It is short, so that a new view does not wait.
 constexpr double slice_seconds = 0.03;
 // Target time until there is a coarse picture.
@@ -146,14 +140,14 @@ void Picture::make(const View& view, std::uint64_t version) {
     if (factor == 2) wait_while_held(version);
   }
   picture_->restart(job_of(view, 1));
-  Clock::time_point shown{};
+  simt::HostClock::time_point shown{};
   while (picture_->samples() < view.spp) {
     if (!trace(pixels, 1, version)) return;
     const unsigned samples = picture_->samples();
     const bool last = samples == view.spp;
-    if (last || std::has_single_bit(samples) || seconds_since(shown) > 0.5) {
+    if (last || std::has_single_bit(samples) || simt::seconds_since(shown) > 0.5) {
       publish(view, 1);
-      shown = Clock::now();
+      shown = simt::HostClock::now();
     }
     const std::lock_guard lock(mutex_);
     if (version != version_) return;
@@ -172,9 +166,9 @@ bool Picture::trace(double pixels, unsigned factor, std::uint64_t version) {
     if (factor == 1) wait_while_held(version);
     // Only the coarsest pictures are shown while the camera moves.
     if (factor <= 4 && outdated(version)) return false;
-    const auto start = Clock::now();
+    const auto start = simt::HostClock::now();
     picture_->add_rows(row, step, 60);
-    busy += seconds_since(start);
+    busy += simt::seconds_since(start);
   }
   picture_->end_pass();
   seconds_per_pixel_ = std::max(busy / pixels, 1e-12);

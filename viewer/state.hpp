@@ -196,7 +196,6 @@ void take_screenshot(State& state, const std::string& path);
 std::string free_name(const std::string& scene, const std::string& ending = ".png");
 void reset_view(State& state);
 void light_view(State& state);
-const char* lesson_title(std::size_t step);
 std::string lesson_caption(const State& state, std::size_t step);
 // Whether the lesson's step is that of the tab shown.
 bool shows_lesson(const State& state);
@@ -207,7 +206,6 @@ void end_lesson(State& state);
 void page_lesson(State& state, int by);
 void advance_lesson(State& state);  // called once per frame; makes boxes appear level by level
 void cancel_shot(State& state);
-void cancel_all(State& state);     // jobs, and an unfinished screenshot
 void take_outcomes(State& state);  // of jobs
 
 // Writes the window's content as JSON, for tests that compare it with `heapwood` and pictures.

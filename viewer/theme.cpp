@@ -87,7 +87,6 @@ void set_theme(float scale, bool light) {
   style.PopupRounding = 6;
   style.ScrollbarRounding = 6;
   style.WindowBorderSize = 0;
-  style.ChildRounding = 6;
   style.ScaleAllSizes(scale);
   style.Colors[ImGuiCol_Text] = colour::text;
   style.Colors[ImGuiCol_TextDisabled] = colour::dim;

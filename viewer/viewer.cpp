@@ -4,7 +4,6 @@
 #include <backends/imgui_impl_opengl3.h>
 
 #include <atomic>
-#include <chrono>
 
 #include "bench/program/command_files.hpp"
 #include "viewer/camera.hpp"
@@ -20,8 +19,8 @@ std::atomic<bool> close_flag{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
 double clock() {
-  static const auto start = std::chrono::steady_clock::now();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  static const auto start = simt::HostClock::now();
+  return simt::seconds_since(start);
 }
 
 }  // namespace

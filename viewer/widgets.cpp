@@ -214,12 +214,13 @@ void bars(State& state, const char* id, ImVec2 size, const std::vector<std::uint
       values.empty() ? 1 : std::max<std::uint64_t>(1, *std::ranges::max_element(values));
   ImGui::BeginGroup();
   const Plot plot(state, id, size, 7);
-  const float step = size.x / std::max(static_cast<float>(values.size()), 1.0f);
+  const float step = size.x / std::max(static_cast<float>(values.size()), 1.0f),
+              mouse = ImGui::GetIO().MousePos.x;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const float left = plot.corner.x + step * static_cast<float>(i),
                 right = left + std::max(1.0f, step - 1),
                 top = size.y * static_cast<float>(values[i]) / static_cast<float>(maximum);
-    const bool under = plot.has_mouse_between_x(left, left + step);
+    const bool under = plot.hovered && mouse >= left && mouse < left + step;
     if (under) fill({left, plot.corner.y}, {right, plot.end.y}, tint(16));
     if (values[i])
       fill({left, plot.end.y - std::max(top, 1.0f)}, {right, plot.end.y},
@@ -250,9 +251,6 @@ Plot::Plot(State& state, const char* id, ImVec2 wanted, unsigned ground)
   state.places.note(id);
   hovered = ImGui::IsItemHovered();
   if (ground) fill(corner, end, tint(ground), 4);
-}
-bool Plot::has_mouse_between_x(float low, float high) const {
-  return hovered && ImGui::GetIO().MousePos.x >= low && ImGui::GetIO().MousePos.x < high;
 }
 ImVec2 Plot::place(double right, double up) const {
   return {corner.x + size.x * static_cast<float>(std::clamp(right, 0.0, 1.0)),

@@ -96,8 +96,6 @@ void text_at(ImVec2 corner, const std::string& text,
 struct Plot {
   // `ground` is the opacity of the background.
   Plot(State& state, const char* id, ImVec2 size, unsigned ground = 0);
-  // Whether the mouse is over the part between these x.
-  bool has_mouse_between_x(float low, float high) const;
   // The point at these fractions of the width, from the left, and of the height, from the lower
   // edge. The highest 5% stay free.
   ImVec2 place(double right, double up) const;
