@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The command render: builds a tree and renders the scene to a PNG or EXR file, or along a camera
 // path to numbered PNG files.
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
@@ -228,15 +227,14 @@ Exit render_picture(const RenderCommand& command, CommandFiles files) {
   job.progress = [&](unsigned done, unsigned spp) {
     progress.update(done, spp, scene.name() + ": samples");
   };
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = simt::HostClock::now();
   if (path) {
     file.reset();
     render_frames(command, job, traced, cameras, progress, scene.name());
   } else {
     file->write(picture_file(command, job, traced));
   }
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds = simt::seconds_since(start);
   clear_progress_line();
 
   fmt::print("{}: {} triangle{}\n{}\n\n", scene.name(), count_text(scene.triangles()),

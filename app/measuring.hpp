@@ -38,7 +38,6 @@ void add_json(CommandOptions& command, std::string& json);
 void add_measured_device(CommandOptions& command, DeviceOptions& options);
 // Declares --json and --format; `line` says what a line of CSV stands for.
 void add_report(CommandOptions& command, MeasuringOptions& to, const char* line);
-// Declares --resume.
 void add_resume(CommandOptions& command, MeasuringOptions& to);
 void add_shard_and_device(CommandOptions& command, MeasuringOptions& to);
 
@@ -58,7 +57,6 @@ std::unique_ptr<OutputFile> open_output(const std::string& path);
 // tables are always printed.
 std::optional<Error> write_report(OutputFile* file, const Json& report);
 
-// What a command prints of its results.
 struct Printed {
   const char* csv_columns;           // columns of CSV (bench/results/json_fields.hpp)
   std::vector<Table> tables;         // those without columns are not printed
@@ -98,7 +96,6 @@ class Measuring {
   }
   // Adds shard and earlier results to a report and writes it. check() throws an error that occurs.
   void write(Json report) { complete_and_write(report); }
-  // Writes and prints a report.
   void show(Json report, const Printed& printed);
   // Throws Error{Exit::failed} if the report could not be written, or if measurements failed or
   // were interrupted; with --strict Error{Exit::exhausted} if requests were refused. `failure`

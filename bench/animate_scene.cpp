@@ -83,12 +83,9 @@ void AnimateScene::upload() {
 }
 
 kdtree::BuildRun AnimateScene::build(const Allocator& entry, kdtree::KeptAllocator* kept) {
-  kdtree::BuildOptions options;
-  options.costs = settings_.costs;
-  options.seconds = settings_.timeout;
-  options.kept = kept;
   workspace_->set_allocator_options(entry.options_over(settings_.allocator));
-  return compiled_for(entry, device_).build(*workspace_, options);
+  return compiled_for(entry, device_)
+      .build(*workspace_, {.costs = settings_.costs, .seconds = settings_.timeout, .kept = kept});
 }
 
 std::size_t AnimateScene::suggested_pool() const {

@@ -273,7 +273,6 @@ bool is_same_measurement(const Result& a, const Result& b) {
   return a.source == b.source && a.allocator == b.allocator && a.settings.pool == b.settings.pool;
 }
 
-// The parts of a job, one per pool.
 std::vector<BenchJob> jobs_of_pools(const BenchJob& job) {
   std::vector<BenchJob> jobs;
   for (const PoolSize& pool : job.pools.empty() ? std::vector{job.settings.pool} : job.pools)

@@ -79,7 +79,6 @@ Percentiles percentiles(std::vector<double> samples);
 // The latencies of all passes but the first, which maps the memory, or of an only pass.
 HostLatencies warm_latencies(const HostBenchRow& row);
 
-// The JSON report, with the schema heapwood.host-bench/1.
 Json host_bench_report(const std::vector<std::string>& argv, const HostBench& bench,
                        const std::vector<HostBenchRow>& rows);
 

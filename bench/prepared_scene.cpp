@@ -88,10 +88,7 @@ PreparedScene::PreparedScene(const std::string& source, const simt::DeviceInfo& 
 }
 
 kdtree::BuildOptions PreparedScene::build_options() const {
-  kdtree::BuildOptions options;
-  options.costs = settings_.costs;
-  options.seconds = settings_.timeout;
-  return options;
+  return {.costs = settings_.costs, .seconds = settings_.timeout};
 }
 
 const registry::CompiledAllocator& PreparedScene::prepare(const Allocator& entry) {

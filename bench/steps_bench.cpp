@@ -14,7 +14,6 @@ using workloads::StepMemory;
 using workloads::StepsJob;
 using workloads::StepsResult;
 
-// All candidates in one pool.
 class StepsPoolRunner : public PoolRunner<StepsBench, StepsRow> {
  public:
   static constexpr std::size_t steps_besides_runs = 1;

@@ -29,7 +29,6 @@ struct StepsSettings {
   unsigned rounds = 100;  // of particles
 };
 
-// The times of one step.
 struct StepSamples {
   std::string name;
   std::uint64_t items = 0;                  // of the workload's unit

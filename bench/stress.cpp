@@ -269,17 +269,10 @@ Json settings_json(const StressRow& row) {
 }  // namespace
 
 void describe(JsonFields& fields, workloads::PoolState& state) {
-  alloc::Fragmentation& f = state.fragmentation;
   fields("blocks", state.blocks);
   fields("live_bytes", state.live_bytes);
   if (state.blocks) fields("address_bytes", state.address_bytes);
-  fields.optional("internal_fragmentation", f.internal);
-  fields.finite("external_fragmentation", f.external);
-  fields.finite("external_fragmentation_merged", f.external_merged);
-  fields("used_bytes", f.used_bytes);
-  fields("free_bytes", f.free_bytes);
-  fields("largest_free_bytes", f.largest_free_bytes);
-  fields("metadata_bytes", f.metadata_bytes);
+  describe(fields, state.fragmentation);
 }
 
 void describe(JsonFields& fields, workloads::StressStep& step) {

@@ -28,7 +28,6 @@ struct Point2 {
   float x, y;
 };
 
-// The random numbers of one pixel.
 class PixelRandom {
  public:
   HEAPWOOD_INLINE PixelRandom(std::uint32_t seed, std::uint32_t pixel)

@@ -30,9 +30,7 @@ struct DeviceOptions {
 };
 
 void add_device_options(CommandOptions& command, DeviceOptions& options);
-// Declares --watertight.
 void add_watertight_option(CommandOptions& command, bool& watertight);
-// Declares --size.
 void add_size_option(CommandOptions& command, ImageSize& size, const char* what);
 // pools: if not nullptr, the command accepts a list of pool sizes and stores it there; the first is
 // also stored in `settings`.

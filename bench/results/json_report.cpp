@@ -72,15 +72,7 @@ void describe_memory(JsonFields& fields, Result& result) {
   }
   if (fields.has("free_bytes", result.at_end.has_value())) {
     if (!result.at_end) result.at_end.emplace();
-    alloc::Fragmentation& end = *result.at_end;
-    fields.optional("internal_fragmentation", end.internal);
-    fields.finite("external_fragmentation", end.external);
-    if (fields.reads()) end.external_merged = end.external;
-    fields.finite("external_fragmentation_merged", end.external_merged);
-    fields("used_bytes", end.used_bytes);
-    fields("free_bytes", end.free_bytes);
-    fields("largest_free_bytes", end.largest_free_bytes);
-    fields("metadata_bytes", end.metadata_bytes);
+    describe(fields, *result.at_end);
   }
   fields.optional("workspace_bytes", result.workspace_bytes);
 }
@@ -121,6 +113,17 @@ void put_allocator_settings(Json& settings, const alloc::AllocatorOptions& optio
         settings[setting.json] = setting.get(options);
     }
   }
+}
+
+void describe(JsonFields& fields, alloc::Fragmentation& f) {
+  fields.optional("internal_fragmentation", f.internal);
+  fields.finite("external_fragmentation", f.external);
+  if (fields.reads()) f.external_merged = f.external;
+  fields.finite("external_fragmentation_merged", f.external_merged);
+  fields("used_bytes", f.used_bytes);
+  fields("free_bytes", f.free_bytes);
+  fields("largest_free_bytes", f.largest_free_bytes);
+  fields("metadata_bytes", f.metadata_bytes);
 }
 
 void describe(JsonFields& fields, BuildSettings& settings) {

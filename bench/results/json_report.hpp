@@ -25,6 +25,7 @@ Json to_json(const Result& result);
 // Throws std::exception if keys are missing or of the wrong type.
 Result result_from_json(const Json& json);
 
+void describe(JsonFields& fields, alloc::Fragmentation& f);
 // Written without the settings of allocators.
 void describe(JsonFields& fields, BuildSettings& settings);
 void describe(JsonFields& fields, Result& result);
