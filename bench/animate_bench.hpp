@@ -128,9 +128,9 @@ class AnimateScene {
   AnimateScene(const std::string& source, const simt::DeviceInfo& device,
                const BuildSettings& settings, const PoolNeeds& needs);
 
-  unsigned frames() const { return scene_->frames(); }
+  unsigned frames() const { return scene_.frames; }
   // The mesh of any frame; does not affect prepare().
-  scenes::Mesh mesh_of(unsigned frame) const { return scene_->mesh(frame); }
+  scenes::Mesh mesh_of(unsigned frame) const { return scene_.mesh(frame); }
   const simt::DeviceInfo& device() const { return device_; }
   // The mesh that prepare() made last, on the host and on the device.
   const scenes::Mesh& mesh() const { return mesh_; }
@@ -159,7 +159,7 @@ class AnimateScene {
   simt::DeviceInfo device_;
   BuildSettings settings_;
   PoolNeeds needs_;
-  std::unique_ptr<scenes::MovingScene> scene_;
+  scenes::MovingScene scene_;
   scenes::Mesh mesh_;
   simt::PinnedArray<Vec3> vertices_;
   simt::PinnedArray<Triangle> triangles_;

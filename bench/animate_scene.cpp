@@ -34,7 +34,7 @@ void AnimateScene::find_changes(const scenes::Mesh& next) {
 }
 
 void AnimateScene::prepare(unsigned frame) {
-  scenes::Mesh next = scene_->mesh(frame);
+  scenes::Mesh next = scene_.mesh(frame);
   find_changes(next);
   is_uploaded_ = false;
   mesh_ = std::move(next);

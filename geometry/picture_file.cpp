@@ -166,15 +166,12 @@ bool decode_radiance(std::span<const std::byte> original, RadianceMap& map, std:
   map.height = static_cast<unsigned>(order.x_first ? length : lines);
   map.texels.resize(lines * length);
   for (std::size_t i = 0; i < map.texels.size(); ++i) {
-    const auto limited = [&](std::size_t channel) {
-      const float x = data.get()[3 * i + channel];
-      return x > 0 ? std::min(x, 1e6f) : 0.0f;
-    };
+    const float* const texel = data.get() + 3 * i;
     std::size_t x = order.x_first ? i / length : i % length,
                 y = order.x_first ? i % length : i / length;
     if (order.from_right) x = map.width - 1 - x;
     if (order.from_bottom) y = map.height - 1 - y;
-    map.texels[y * map.width + x] = {limited(0), limited(1), limited(2)};
+    map.texels[y * map.width + x] = {texel[0], texel[1], texel[2]};
   }
   return true;
 }

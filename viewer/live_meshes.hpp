@@ -34,7 +34,7 @@ class LiveMeshes {
       name = bench::scene_label(spec.source, first);
     }
     triangles_ = std::make_shared<const std::vector<Triangle>>(first.triangles);
-    frames_.resize(scene_ ? scene_->frames() : 1);
+    frames_.resize(scene_ ? scene_->frames : 1);
   }
 
   scenes::Mesh first;
@@ -69,7 +69,7 @@ class LiveMeshes {
 
   simt::DeviceId device_;
   unsigned ahead_;
-  std::unique_ptr<scenes::MovingScene> scene_;
+  std::optional<scenes::MovingScene> scene_;
   std::shared_ptr<const std::vector<Triangle>> triangles_;
   std::vector<std::shared_future<LiveMeshPointer>> frames_;  // declared last: ends first
 };

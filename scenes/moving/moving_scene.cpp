@@ -36,14 +36,12 @@ MovingScene make_moving(const SceneName& name, unsigned threads) {
 
 std::span<const Procedural> moving_scenes() { return moving_families; }
 
-std::unique_ptr<MovingScene> open_moving(const std::string& text, unsigned threads) {
+MovingScene open_moving(const std::string& text, unsigned threads) {
   const std::string shown = printable(text, text.size());
   try {
-    if (const auto name = parse_name(text, moving_families))
-      return std::make_unique<MovingScene>(make_moving(*name, threads));
-    if (is_sequence(text)) return std::make_unique<MovingScene>(open_sequence(text));
-    if (const auto clip = parse_gltf_clip(text))
-      return std::make_unique<MovingScene>(open_gltf_clip(*clip));
+    if (const auto name = parse_name(text, moving_families)) return make_moving(*name, threads);
+    if (is_sequence(text)) return open_sequence(text);
+    if (const auto clip = parse_gltf_clip(text)) return open_gltf_clip(*clip);
   } catch (const std::bad_alloc&) {
     throw Error(Exit::scene, shown + ": the frames do not fit in memory");
   }
@@ -69,7 +67,7 @@ unsigned moving_frames(const std::string& text) {
   try {
     if (parse_name(text, moving_families)) return procedural_frames;
     if (is_sequence(text)) return static_cast<unsigned>(sequence_files(text).size());
-    if (const auto clip = parse_gltf_clip(text)) return open_gltf_clip(*clip).frame_count;
+    if (const auto clip = parse_gltf_clip(text)) return open_gltf_clip(*clip).frames;
   } catch (const Error&) {
     // The error is ignored here: open_moving() reports it.
   }

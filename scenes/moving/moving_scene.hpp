@@ -13,7 +13,6 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,14 +24,12 @@ namespace heapwood::scenes {
 using FrameMaker = std::function<Mesh(unsigned frame)>;
 
 struct MovingScene {
-  unsigned frame_count = 1;
-  // Returns the mesh of a frame below frame_count, always the same; may be called from several
+  unsigned frames = 1;
+  // Returns the mesh of a frame below `frames`, always the same; may be called from several
   // threads. All frames have the origin of the first one; the scene's camera, if any, is that of
   // the first frame. Throws Error{Exit::scene} if a file cannot be read. The result has passed
   // check() and has a triangle, perhaps of zero area.
   FrameMaker mesh;
-
-  unsigned frames() const { return frame_count; }
 };
 
 // The frame rate at which the motion of procedural scenes has its real speed.
@@ -44,7 +41,7 @@ std::span<const Procedural> moving_scenes();
 // Opens a moving scene and reads its first frame. threads = 0: one per hardware thread; the meshes
 // do not depend on it. Throws Error{Exit::usage} if the text does not name a moving scene, and
 // Error{Exit::scene} if a file cannot be read or a numbered one is missing.
-std::unique_ptr<MovingScene> open_moving(const std::string& text, unsigned threads = 0);
+MovingScene open_moving(const std::string& text, unsigned threads = 0);
 
 // The files of the scene in the order of frames; none for a procedural scene or invalid text.
 std::vector<std::string> moving_files(const std::string& text);

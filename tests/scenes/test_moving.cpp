@@ -25,13 +25,13 @@ TEST(Moving, ProceduralScenesAreTheSameEverywhere) {
   };
   for (const auto& scene : scenes) {
     const auto one = open_moving(scene.name, 1), three = open_moving(scene.name, 3);
-    ASSERT_EQ(one->frames(), procedural_frames) << scene.name;
-    EXPECT_EQ(digest_of(one->mesh(0)), scene.digests[0]) << scene.name;
-    EXPECT_EQ(digest_of(one->mesh(77)), scene.digests[1]) << scene.name;
+    ASSERT_EQ(one.frames, procedural_frames) << scene.name;
+    EXPECT_EQ(digest_of(one.mesh(0)), scene.digests[0]) << scene.name;
+    EXPECT_EQ(digest_of(one.mesh(77)), scene.digests[1]) << scene.name;
     // In another order, by several threads at once.
     Mesh late;
-    std::thread other([&] { late = three->mesh(77); });
-    const Mesh early = three->mesh(0);
+    std::thread other([&] { late = three.mesh(77); });
+    const Mesh early = three.mesh(0);
     other.join();
     EXPECT_EQ(digest_of(late), scene.digests[1]) << scene.name;
     EXPECT_EQ(digest_of(early), scene.digests[0]) << scene.name;
@@ -42,14 +42,14 @@ TEST(Moving, ProceduralScenesKeepTheirTrianglesAndMove) {
   for (const Procedural& entry : moving_scenes()) {
     const std::string name = std::string(entry.name) + ":6k";
     const auto scene = open_moving(name);
-    const Mesh first = scene->mesh(0);
+    const Mesh first = scene.mesh(0);
     EXPECT_NEAR(static_cast<double>(first.triangles.size()), 6000, 600) << name;
     EXPECT_TRUE(first.camera) << name;
     EXPECT_EQ(first.name, entry.name);
     Mesh before = first;
     std::size_t still = 0;
-    for (unsigned frame = 20; frame < scene->frames(); frame += 20) {
-      const Mesh mesh = scene->mesh(frame);
+    for (unsigned frame = 20; frame < scene.frames; frame += 20) {
+      const Mesh mesh = scene.mesh(frame);
       EXPECT_EQ(mesh.triangles, first.triangles) << name << ' ' << frame;
       ASSERT_EQ(mesh.vertices.size(), first.vertices.size());
       still += mesh.vertices == before.vertices;
@@ -91,14 +91,14 @@ TEST(Moving, ReadsNumberedFiles) {
     folder.write(other, "nonsense");
   const std::string pattern = folder / "t_##.obj";
   const auto scene = open_moving(pattern);
-  ASSERT_EQ(scene->frames(), 4u);
+  ASSERT_EQ(scene.frames, 4u);
   EXPECT_EQ(moving_frames(pattern), 4u);
   for (unsigned i = 0; i < 4; ++i) {
-    const Mesh mesh = scene->mesh(i);
+    const Mesh mesh = scene.mesh(i);
     // The triangles of one frame differ from the others'.
     EXPECT_EQ(mesh.triangles.size(), i == 2 ? 2u : 1u);
     EXPECT_EQ(mesh.origin.x + mesh.vertices[0].x, 8.0 + i);
-    EXPECT_EQ(mesh.origin, scene->mesh(0).origin);
+    EXPECT_EQ(mesh.origin, scene.mesh(0).origin);
   }
   const std::string digest = moving_digest(pattern);
   EXPECT_EQ(digest.size(), 16u);
@@ -114,8 +114,8 @@ TEST(Moving, ReadsNumberedFiles) {
   expect_error(Exit::scene, {"folder"}, [&] { open_moving(folder / "none/t_##.obj"); });
   folder.write("t_09.obj", "f 1 2 3\n");
   const auto broken = open_moving(pattern);
-  expect_error(Exit::scene, {"t_09.obj"}, [&] { broken->mesh(1); });
-  EXPECT_EQ(broken->mesh(3).triangles.size(), 1u);
+  expect_error(Exit::scene, {"t_09.obj"}, [&] { broken.mesh(1); });
+  EXPECT_EQ(broken.mesh(3).triangles.size(), 1u);
 }
 
 // Single precision about 0 would round the coordinates to multiples of 8.
@@ -125,7 +125,7 @@ TEST(Moving, FramesFarFromZeroHaveTheFirstOnesOrigin) {
   folder.write("f0.obj", triangle_at(far));
   folder.write("f1.obj", triangle_at(far + 3.25));
   const auto scene = open_moving(folder / "f#.obj");
-  const Mesh first = scene->mesh(0), second = scene->mesh(1);
+  const Mesh first = scene.mesh(0), second = scene.mesh(1);
   EXPECT_EQ(first.origin, second.origin);
   EXPECT_EQ(second.vertices[0].x - first.vertices[0].x, 3.25f);
 }
@@ -154,18 +154,18 @@ TEST(Moving, AnimationsOfGltfFilesAreFrames) {
   const std::string path = folder / "a.glb";
   const auto first = open_moving(path);
   // One second; the frame that would repeat the first one is left out.
-  ASSERT_EQ(first->frames(), frames_per_second);
+  ASSERT_EQ(first.frames, frames_per_second);
   EXPECT_EQ(moving_frames(path), frames_per_second);
-  const Mesh rest = first->mesh(0), late = first->mesh(20);
+  const Mesh rest = first.mesh(0), late = first.mesh(20);
   EXPECT_EQ(rest.triangles, late.triangles);
   EXPECT_EQ(rest.origin, late.origin);
   EXPECT_NEAR(late.vertices[0].x - rest.vertices[0].x, 2, 1e-5);
   EXPECT_NEAR(late.vertices[1].z - rest.vertices[1].z, 4 * 20 / 30.0, 1e-5);
-  EXPECT_EQ(late.vertices, open_moving(path + ":turn")->mesh(20).vertices);
-  EXPECT_EQ(late.vertices, open_moving(path + ":0")->mesh(20).vertices);
+  EXPECT_EQ(late.vertices, open_moving(path + ":turn").mesh(20).vertices);
+  EXPECT_EQ(late.vertices, open_moving(path + ":0").mesh(20).vertices);
   const auto second = open_moving(path + ":1");
-  ASSERT_EQ(second->frames(), frames_per_second / 2);
-  EXPECT_NEAR(second->mesh(5).vertices[0].y - second->mesh(0).vertices[0].y, 2, 1e-5);
+  ASSERT_EQ(second.frames, frames_per_second / 2);
+  EXPECT_NEAR(second.mesh(5).vertices[0].y - second.mesh(0).vertices[0].y, 2, 1e-5);
 
   EXPECT_EQ(moving_label(path + ":turn"), "a:turn");
   EXPECT_EQ(moving_label("x/Fox.GLTF"), "Fox");
