@@ -56,8 +56,8 @@ done
 rm -f out/render.txt
 
 echo
-! verbose || cat out/bench.txt
-scripts/demo_summary.sh out/bench.txt "$device"
+if verbose; then cat out/bench.txt; else sed '/^Memory:/,$d' out/bench.txt; fi
+[[ $device != cpu ]] || echo "CPU threads: these times say nothing about a GPU."
 echo "Details: out/bench.txt (memory, method), out/bench.json"
 echo "Pictures: ${pictures[*]}"
 echo "Next: make report   measures the papers' tables and figures, as one page"
