@@ -1,5 +1,5 @@
-# `cmake --install` and `cpack`: the programs, their manual page and the licence, beside the headers
-# of library.cmake. `make package` builds the packages.
+# `cmake --install` and `cpack`: the programs and the licence, beside the headers of
+# library.cmake. `make package` builds the packages.
 if(NOT HEAPWOOD_INSTALL)
   return()
 endif()
@@ -9,16 +9,6 @@ if(HEAPWOOD_VIEWER)
 endif()
 install(FILES ${heapwood_SOURCE_DIR}/LICENSE ${heapwood_SOURCE_DIR}/README.md
         DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
-
-# The manual page is written from --help when it is installed; not for a foreign processor.
-if(NOT CMAKE_CROSSCOMPILING)
-  set(man_page ${heapwood_BINARY_DIR}/library/heapwood.1)
-  install(CODE "execute_process(COMMAND \"${CMAKE_COMMAND}\" \"-DPROGRAM=$<TARGET_FILE:heapwood>\"
-                  -DVERSION=${PROJECT_VERSION} \"-DOUTPUT=${man_page}\"
-                  -P \"${heapwood_SOURCE_DIR}/cmake/man_page.cmake\" COMMAND_ERROR_IS_FATAL ANY)"
-          COMPONENT program)
-  install(FILES ${man_page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
-endif()
 
 set(CPACK_GENERATOR "DEB;TGZ")
 set(CPACK_PACKAGE_NAME heapwood)

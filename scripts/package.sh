@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Builds a .deb and a .tar.gz in build/packages/ with the programs, the library's headers, its CMake
-# configuration and a manual page. `make package` calls it. The programs need the C library of this
-# machine or a later one; the .deb states its version.
+# Builds a .deb and a .tar.gz in build/packages/ with the programs, the library's headers and its
+# CMake configuration. `make package` calls it. The programs need the C library of this machine or a
+# later one; the .deb states its version.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/common.sh

@@ -11,7 +11,6 @@
 #     python    the Python package and its tests: python/test.sh
 #     fuzz      clang with libFuzzer: scripts/fuzz.sh
 #     faults    strace: tests/faults/
-#     arm       cross compiler and emulator: scripts/arm.sh
 set -euo pipefail
 
 packages=()
@@ -29,9 +28,8 @@ for purpose in "${@:-build}"; do
     python) packages+=(python3-venv python3-dev) ;;
     fuzz) packages+=(clang-14 libclang-rt-14-dev) ;;
     faults) packages+=(strace) ;;
-    arm) packages+=(g++-aarch64-linux-gnu qemu-user-static googletest) ;;
     *) echo "setup: error: purpose '$purpose': expected build, check, viewer, wheels, browser," \
-            "python, fuzz, faults or arm" >&2
+            "python, fuzz or faults" >&2
        exit 2 ;;
   esac
 done
