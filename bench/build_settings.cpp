@@ -135,7 +135,7 @@ const kdtree::CostPreset& parse_prefer(const std::string& text) {
   for (const kdtree::CostPreset& preset : kdtree::cost_presets) {
     if (text == preset.name) return preset;
   }
-  throw_unexpected("--prefer", text, "balanced, build or trace");
+  throw_unexpected("--prefer", text, "balanced, build, trace or update");
 }
 
 std::string device_text(const simt::DeviceInfo& device) {

@@ -63,7 +63,7 @@ void refuse_live_pool(const PoolSize& pool, const std::string& command);
 ImageSize parse_image_size(const std::string& text);              // "1920x1080"
 unsigned parse_axis(const std::string& text);                     // "x", "y", "z"
 kdtree::RefKind parse_refs(const std::string& text);              // "clipped", "ids", "boxes"
-const kdtree::CostPreset& parse_prefer(const std::string& text);  // "balanced", "build", "trace"
+const kdtree::CostPreset& parse_prefer(const std::string& text);  // "balanced"
 std::vector<std::string> split(const std::string& text, char separator);
 // Parses a list separated by commas; each value is returned once.
 template <class Parse>
