@@ -2,7 +2,6 @@
 // The kernels that trace rays, for every launcher of simt/: of pictures, and from a buffer.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -132,8 +131,7 @@ struct TraceKernel {
   }
 };
 
-// Closest hits of rays from a buffer on CPU threads (kdtree/traverse/simd_rays.hpp). Each thread
-// traces every workers()-th block of rays.
+// Closest hits of rays from a buffer on CPU threads (kdtree/traverse/simd_rays.hpp).
 template <class Intersection>
 struct SerialTraceKernel {
   struct Scratch {};
@@ -145,13 +143,9 @@ struct SerialTraceKernel {
 
   template <class Warp>
   void operator()(Warp& warp, Scratch&) const {
-    // Blocks are long enough for sorting to pay, and short enough for every thread to get several.
-    const std::size_t block =
-        std::clamp<std::size_t>(count / (4 * warp.workers()), 4096, kdtree::ray_span);
-    for (std::size_t i = warp.worker() * block; i < count && !warp.aborted();
-         i += warp.workers() * block) {
-      kdtree::closest_hits(tree, rays + i, hits + i, count - i < block ? count - i : block);
-    }
+    kdtree::for_ray_blocks(warp, count, [&](std::size_t first, std::size_t number) {
+      kdtree::closest_hits(tree, rays + first, hits + first, number);
+    });
   }
 };
 template <class Intersection>

@@ -13,6 +13,7 @@
 // adjacent. Rays that do not start in one point are sorted first (RayOrder).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -26,6 +27,16 @@ namespace heapwood::kdtree {
 
 // Max rays that are sorted together.
 inline constexpr std::size_t ray_span = 65536;
+
+// Calls f(first, number) for the blocks of rays that a CPU thread traces: long enough for sorting to
+// pay, and so short that every thread gets several and that a block stays in the cache.
+template <class Warp, class F>
+void for_ray_blocks(Warp& warp, std::size_t count, F f) {
+  const std::size_t block = std::clamp<std::size_t>(count / (4 * warp.workers()), 4096, ray_span);
+  for (std::size_t first = warp.worker() * block; first < count && !warp.aborted();
+       first += warp.workers() * block)
+    f(first, std::min(block, count - first));
+}
 
 // The hits of any number of rays. Within a span, blocks of 4,096 rays are grouped by the signs of
 // their directions.
