@@ -60,7 +60,8 @@ void add_build_options(CommandOptions& command, BuildSettings& settings, bool wi
     settings.costs = settings.prefer->costs;
   };
   command.parsed("--prefer", set_costs,
-                 "SAH costs: build = faster builds, trace = faster\nrays, update = fastest builds, slower rays",
+                 "SAH costs: build = faster builds, trace = faster\nrays, update = fastest builds, "
+                 "slower rays",
                  "WHAT", settings.prefer->name);
   kdtree::SahCosts& costs = settings.costs;
   command.number("--traversal-cost", costs.traversal, "SAH: cost of a traversal step", {0, 1e6},

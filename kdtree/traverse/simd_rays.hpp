@@ -28,8 +28,8 @@ namespace heapwood::kdtree {
 // Max rays that are sorted together.
 inline constexpr std::size_t ray_span = 65536;
 
-// Calls f(first, number) for the blocks of rays that a CPU thread traces: long enough for sorting to
-// pay, and so short that every thread gets several and that a block stays in the cache.
+// Calls f(first, number) for the blocks of rays that a CPU thread traces. They are long enough for
+// sorting to pay, and so short that every thread gets several and that a block stays in the cache.
 template <class Warp, class F>
 void for_ray_blocks(Warp& warp, std::size_t count, F f) {
   const std::size_t block = std::clamp<std::size_t>(count / (4 * warp.workers()), 4096, ray_span);

@@ -31,6 +31,8 @@ using OptionalOutput = std::optional<WriteArray>;
 using Streams = std::vector<std::uintptr_t>;  // the caller's streams to wait for
 using Triple = std::tuple<double, double, double>;
 
+Vec3d to_vector(const Triple& t) { return {std::get<0>(t), std::get<1>(t), std::get<2>(t)}; }
+
 // Raises an exception of heapwood/_errors.py.
 void raise(const char* class_name, const std::string& message) {
   const nb::object type = nb::module_::import_("heapwood._errors").attr(class_name);
@@ -158,7 +160,7 @@ class Scene {
  public:
   Scene(const ReadArray& vertices, const ReadArray& triangles, const std::string& device,
         int threads, bool watertight, const std::string& allocator, const std::string& prefer,
-        std::size_t batch_bytes, const Streams& streams) {
+        std::size_t batch_bytes, bool keep_workspace, const Streams& streams) {
     const ArrayFacts corners = ArrayFacts::of(vertices), indices = ArrayFacts::of(triangles);
     const MeshArray corner_array = mesh_array("vertices", corners),
                     index_array = mesh_array("triangles", indices);
@@ -176,32 +178,41 @@ class Scene {
     options.allocator = &find_allocator(allocator, options.device);
     options.costs = find_costs(prefer);
     options.batch_bytes = batch_bytes;
+    options.keeps_workspace = keep_workspace;
     wait(options.device, streams);
     mesh_ = std::make_unique<TracedMesh>(corner_array, index_array, options);
   }
 
-  void update(const ReadArray& vertices, const Streams& streams) {
+  // poses: the numbers of Poses for several meshes, or nothing. lo, hi: the bounds of all of them.
+  void update(const ReadArray& vertices, const Streams& streams, const OptionalArray& poses,
+              const Triple& lo, const Triple& hi) {
     const ArrayFacts facts = ArrayFacts::of(vertices);
     const MeshArray array = mesh_array("vertices", facts);
     check_device("vertices", facts.on_gpu, facts.gpu, mesh_->device());
+    std::optional<Placement> placement;
+    if (poses) {
+      const auto* const first = static_cast<const double*>(poses->data());
+      placement = {{first, first + poses->size()}, to_vector(lo), to_vector(hi)};
+    }
     const nb::gil_scoped_release released;
     const simt::CallerDevice restored(mesh_->device().id);
     wait(mesh_->device(), streams);
-    mesh_->update(array);
+    mesh_->update(array, placement);
   }
 
-  void cast(const RayInput& input, const Streams& streams, const OptionalOutput& t,
+  // side: of the triangles, see RayJob.
+  void cast(const RayInput& input, const Streams& streams, int side, const OptionalOutput& t,
             const OptionalOutput& triangle, const OptionalOutput& uv,
             const OptionalOutput& normal) const {
-    const HitArrays out = hit_arrays(input, "t_hit", t, triangle, uv, normal);
-    run(input.rays, streams, [&](const RayQuery& query) { mesh_->trace(query, out); });
+    trace(input, streams, side, hit_arrays(input, "t_hit", t, triangle, uv, normal));
   }
 
-  void find_any(const RayInput& input, const Streams& streams, const OptionalOutput& any) const {
+  void find_any(const RayInput& input, const Streams& streams, int side,
+                const OptionalOutput& any) const {
     check(input.rays);
     HitArrays out;
     out.any = output<std::uint8_t>("out", any, "bool8", input.rays, {});
-    run(input.rays, streams, [&](const RayQuery& query) { mesh_->trace(query, out); });
+    trace(input, streams, side, out);
   }
 
   // With `is_signed`, distances are negative inside.
@@ -270,8 +281,7 @@ class Scene {
     std::optional<Camera> camera;
     if (view) {
       const auto& [eye, target] = *view;
-      camera = Camera{{std::get<0>(eye), std::get<1>(eye), std::get<2>(eye)},
-                      {std::get<0>(target), std::get<1>(target), std::get<2>(target)}};
+      camera = Camera{to_vector(eye), to_vector(target)};
     }
     job.progress = [](unsigned, unsigned) { raise_pending_signal(); };
     const nb::gil_scoped_release released;
@@ -360,6 +370,13 @@ class Scene {
     return out;
   }
 
+  void trace(const RayInput& input, const Streams& streams, int side, const HitArrays& out) const {
+    run(input.rays, streams, [&](RayQuery query) {
+      query.side = side;
+      mesh_->trace(query, out);
+    });
+  }
+
   template <class F>
   void run(const Rays& rays, const Streams& streams, F query) const {
     const nb::gil_scoped_release released;
@@ -444,15 +461,17 @@ NB_MODULE(_core, m) {
                    [](const RayInput& input) { return input.rays.arrays.origins.is_double; });
   nb::class_<Scene>(m, "Scene")
       .def(nb::init<const ReadArray&, const ReadArray&, const std::string&, int, bool,
-                    const std::string&, const std::string&, std::size_t, const Streams&>(),
+                    const std::string&, const std::string&, std::size_t, bool, const Streams&>(),
            nb::arg("vertices"), nb::arg("triangles"), nb::arg("device"), nb::arg("threads"),
            nb::arg("watertight"), nb::arg("allocator"), nb::arg("prefer"), nb::arg("batch_bytes"),
-           nb::arg("streams"))
-      .def("update", &Scene::update, nb::arg("vertices"), nb::arg("streams"))
-      .def("cast", &Scene::cast, nb::arg("rays"), nb::arg("streams"), nb::arg("t_hit").none(),
-           nb::arg("primitive_ids").none(), nb::arg("primitive_uvs").none(),
-           nb::arg("primitive_normals").none())
-      .def("find_any", &Scene::find_any, nb::arg("rays"), nb::arg("streams"), nb::arg("out"))
+           nb::arg("keep_workspace"), nb::arg("streams"))
+      .def("update", &Scene::update, nb::arg("vertices"), nb::arg("streams"),
+           nb::arg("poses").none() = nb::none(), nb::arg("lo") = Triple{}, nb::arg("hi") = Triple{})
+      .def("cast", &Scene::cast, nb::arg("rays"), nb::arg("streams"), nb::arg("side"),
+           nb::arg("t_hit").none(), nb::arg("primitive_ids").none(),
+           nb::arg("primitive_uvs").none(), nb::arg("primitive_normals").none())
+      .def("find_any", &Scene::find_any, nb::arg("rays"), nb::arg("streams"), nb::arg("side"),
+           nb::arg("out"))
       .def("closest", &Scene::closest, nb::arg("points"), nb::arg("streams"), nb::arg("signed"),
            nb::arg("distance").none(), nb::arg("at").none(), nb::arg("primitive_ids").none(),
            nb::arg("primitive_uvs").none(), nb::arg("primitive_normals").none())

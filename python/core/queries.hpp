@@ -16,6 +16,7 @@ namespace heapwood::python {
 struct RayJob {
   RayArrays rays;
   std::size_t count = 0;
+  int side = 0;            // of the triangles on which hits count; 0: both. Used by trace
   float scene_length = 0;  // used by counts and lists
   bool unique = false;
 };
@@ -46,10 +47,11 @@ struct Queries {
   std::optional<MeshBounds> (*load_triangles)(const simt::DeviceId&, const IndexRows&,
                                               const Rows& vertices, std::size_t vertex_count,
                                               Triangle* to, std::size_t count);
-  // Copies the vertices. Returns the index of the first one that is not finite, or `count`. `word`
-  // is memory for this function.
-  std::size_t (*load_vertices)(const simt::DeviceId&, const Rows&, const Vec3d& mesh_origin,
-                               Vec3* to, std::size_t count, std::uint64_t* word);
+  // Copies the vertices, placed by the poses. Returns the index of the first one that is not
+  // finite, or `count`. `word` is memory for this function.
+  std::size_t (*load_vertices)(const simt::DeviceId&, const Rows&, const Poses&,
+                               const Vec3d& mesh_origin, Vec3* to, std::size_t count,
+                               std::uint64_t* word);
 };
 
 const Queries& cpu_queries();

@@ -56,7 +56,10 @@ struct QueriesOf {
     const auto with = [&]<class Intersection>(const render::SceneView<Intersection>& view) {
       using Kernel =
           std::conditional_t<serial, PacketKernel<Intersection>, CastKernel<Intersection, Any>>;
-      launch(device, Kernel{view.tree, query_rays(job), out}, job.count);
+      using OneSided = CastKernel<Intersection, Any, true>;
+      const QueryRays rays = query_rays(job);
+      if (job.side != 0) return launch(device, OneSided{view.tree, rays, out, job.side}, job.count);
+      launch(device, Kernel{view.tree, rays, out}, job.count);
     };
     if (scene.watertight) return with(render::view<kdtree::WatertightIntersection>(scene));
     if constexpr (serial) {
@@ -118,11 +121,11 @@ struct QueriesOf {
   }
 
   static std::size_t load_vertices(const simt::DeviceId& device, const Rows& from,
-                                   const Vec3d& mesh_origin, Vec3* to, std::size_t count,
-                                   std::uint64_t* word) {
+                                   const Poses& poses, const Vec3d& mesh_origin, Vec3* to,
+                                   std::size_t count, std::uint64_t* word) {
     std::uint64_t first_invalid = count;
     simt::device_upload(device, word, &first_invalid, sizeof first_invalid);
-    Launcher(device).for_each(count, LoadVertices{from, mesh_origin, to, word});
+    Launcher(device).for_each(count, LoadVertices{from, poses, mesh_origin, to, word});
     simt::device_download(device, &first_invalid, word, sizeof first_invalid);
     return first_invalid;
   }

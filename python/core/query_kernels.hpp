@@ -4,7 +4,6 @@
 // block of rays is in the cache of a CPU thread.
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -59,8 +58,39 @@ HEAPWOOD_INLINE void for_rays(Warp& warp, std::size_t count, F f) {
   }
 }
 
-// Finds the closest hit of each ray or, with Any, whether there is a hit.
-template <class Intersection, bool Any>
+// Accepts hits on one side of the triangles: 1 for the side from which their corners are
+// counter-clockwise, -1 for the other.
+template <class Intersection>
+class SideTest : public Intersection {
+ public:
+  using Record = typename Intersection::Record;
+
+  HEAPWOOD_INLINE SideTest(const Intersection& test, const kdtree::TreeView<Intersection>& tree,
+                           int side)
+      : Intersection(test), tree_(&tree), side_(side) {}
+
+  HEAPWOOD_INLINE bool test(const Record* record, const kdtree::Ray& ray, float lower, float upper,
+                            float& t) const {
+    float h;
+    if (!Intersection::test(record, ray, lower, upper, h) || !accepts(record, ray, h)) return false;
+    t = h;
+    return true;
+  }
+  HEAPWOOD_INLINE bool accepts(const Record* record, const kdtree::Ray& ray, float) const {
+    const Corners t = tree_->corners(static_cast<std::uint32_t>(record - tree_->records));
+    const kdtree::detail::TriangleFrame frame(t);
+    const Vec3d d = to_double(ray.direction);
+    return side_ * kdtree::detail::dot(frame.normal, {d.x, d.y, d.z}) < 0;
+  }
+
+ private:
+  const kdtree::TreeView<Intersection>* tree_;
+  int side_;
+};
+
+// Finds the closest hit of each ray or, with Any, whether there is a hit. With one_sided, only hits
+// on one side of the triangles count.
+template <class Intersection, bool Any, bool one_sided = false>
 struct CastKernel {
   using Scratch = render::SlopeScratch;
   // The launch bounds of render::TraceKernel, for the reasons stated there.
@@ -70,13 +100,21 @@ struct CastKernel {
   kdtree::TreeView<Intersection> tree;
   QueryRays in;
   HitArrays out;
+  int side = 0;  // see SideTest
 
   template <class Warp>
   HEAPWOOD_FN void operator()(Warp& warp, Scratch& scratch) const {
     for_rays(warp, in.count, [&](std::uint32_t i) {
       const QueryRay from = in.ray(i);
       const kdtree::Ray ray = from.ray;
-      const Intersection test = render::make_intersection(ray, scratch, warp.lane(), tree);
+      const Intersection two_sided = render::make_intersection(ray, scratch, warp.lane(), tree);
+      const auto test = [&] {
+        if constexpr (one_sided) {
+          return SideTest<Intersection>(two_sided, tree, side);
+        } else {
+          return two_sided;
+        }
+      }();
       kdtree::Hit hit;
       if constexpr (Any) {
         if (kdtree::any_hit(tree, test, ray)) hit.triangle = 0;
@@ -96,15 +134,10 @@ struct RayBlock {
   std::vector<kdtree::Ray> rays;
 };
 
-// Calls f(begin) for blocks of rays from `begin` on. They are so long that neighbouring rays are
-// found, and so short that every thread gets several and that a block stays in the cache.
+// Calls f(begin) for blocks of rays from `begin` on.
 template <class Warp, class F>
 void for_blocks(Warp& warp, const QueryRays& in, RayBlock& block, F f) {
-  constexpr std::size_t min_block = 4096, max_block = kdtree::ray_span;
-  const std::size_t each = std::clamp(in.count / (4 * warp.workers()), min_block, max_block);
-  for (std::size_t begin = warp.worker() * each; begin < in.count && !warp.aborted();
-       begin += warp.workers() * each) {
-    const std::size_t size = std::min(each, in.count - begin);
+  kdtree::for_ray_blocks(warp, in.count, [&](std::size_t begin, std::size_t size) {
     block.from.resize(size);
     block.rays.resize(size);
     for (std::size_t k = 0; k < size; ++k) {
@@ -112,7 +145,7 @@ void for_blocks(Warp& warp, const QueryRays& in, RayBlock& block, F f) {
       block.rays[k] = block.from[k].ray;
     }
     f(begin);
-  }
+  });
 }
 
 // Finds closest hits, or whether there is a hit, on CPU threads.
@@ -215,18 +248,18 @@ struct LoadTriangles {
   }
 };
 
-// Reads the caller's vertices. first_invalid becomes the index of the
-// first one that is not finite in single precision.
+// Reads the caller's vertices. first_invalid becomes the index of the first one that is not finite
+// in single precision.
 struct LoadVertices {
   Rows from;
+  Poses poses;
   Vec3d mesh_origin;
   Vec3* to;
   std::uint64_t* first_invalid;
 
   HEAPWOOD_FN void operator()(std::size_t i) const {
-    const Vec3 v{static_cast<float>(from.at(i, 0) - mesh_origin.x),
-                 static_cast<float>(from.at(i, 1) - mesh_origin.y),
-                 static_cast<float>(from.at(i, 2) - mesh_origin.z)};
+    const Vec3d given{from.at(i, 0), from.at(i, 1), from.at(i, 2)};
+    const Vec3 v = to_float(poses.placed(i, given) - mesh_origin);
     to[i] = v;
     if ((v.x * 0.0f + v.y * 0.0f) + v.z * 0.0f == 0) return;
     simt::atomic_ref<std::uint64_t> first(*first_invalid);

@@ -56,6 +56,27 @@ struct IndexRows {
   }
 };
 
+// Where meshes that move are: 13 numbers per mesh, the first of its vertices and a matrix of three
+// rows and four columns. Without meshes all vertices stay.
+struct Poses {
+  const double* numbers = nullptr;
+  std::uint32_t count = 0;
+  static constexpr std::size_t each = 13;
+
+  HEAPWOOD_INLINE Vec3d placed(std::size_t vertex, Vec3d v) const {
+    if (count == 0) return v;
+    std::uint32_t mesh = 0, end = count;  // the vertex is in a mesh of [mesh, end)
+    while (end - mesh > 1) {
+      const std::uint32_t middle = mesh + (end - mesh) / 2;
+      (numbers[each * middle] <= static_cast<double>(vertex) ? mesh : end) = middle;
+    }
+    const double* const m = numbers + each * mesh + 1;
+    return {m[0] * v.x + m[1] * v.y + m[2] * v.z + m[3],
+            m[4] * v.x + m[5] * v.y + m[6] * v.z + m[7],
+            m[8] * v.x + m[9] * v.y + m[10] * v.z + m[11]};
+  }
+};
+
 // One end of the rays' intervals: a number per ray, or one number for all.
 struct RayEnd {
   Rows each;  // if it has no data, `all` applies

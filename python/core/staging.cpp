@@ -101,6 +101,12 @@ const void* Staging::copy(const void* from, std::size_t bytes) {
   return to;
 }
 
+const double* Staging::poses(const std::vector<double>& numbers) {
+  void* const to = memory(rows_[1], numbers.size() * sizeof(double));
+  simt::device_upload(device_, to, numbers.data(), numbers.size() * sizeof(double));
+  return static_cast<const double*>(to);
+}
+
 StagingPool::Lease::Lease(StagingPool& pool, const simt::DeviceId& device) : pool_(pool) {
   const std::lock_guard lock(pool.mutex_);
   if (pool.unused_.empty()) {

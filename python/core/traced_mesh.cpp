@@ -113,11 +113,11 @@ void check_size(const Vec3d& lo, const Vec3d& hi) {
   throw Error(Exit::scene, text.str());
 }
 
-// If the memory is smaller than `bytes`, allocates an eighth more than that.
-void enlarge(simt::Memory& memory, const simt::DeviceId& device, std::size_t bytes) {
+// Makes the memory at least as large as `bytes`; with `spare`, by an eighth larger than that.
+void enlarge(simt::Memory& memory, const simt::DeviceId& device, std::size_t bytes, bool spare) {
   if (bytes <= memory.bytes()) return;
   memory = {};  // released first, so that both blocks need not fit together
-  memory = simt::Memory(device, bytes + bytes / 8);
+  memory = simt::Memory(device, spare ? bytes + bytes / 8 : bytes);
 }
 
 Vec3d moved_back(const Vec3d& origin, const Vec3& v) { return origin + to_double(v); }
@@ -162,7 +162,7 @@ bool TracedMesh::load_on_gpu(const MeshArray& vertices, const MeshArray& triangl
   vertices_ = vertices.rows;
   simt::Buffer<Vec3> loaded_vertices(device, vertices.rows);
   const StagingPool::Lease staging(staging_, device);
-  queries(device).load_vertices(device, rows, origin_, loaded_vertices.data(), vertices.rows,
+  queries(device).load_vertices(device, rows, {}, origin_, loaded_vertices.data(), vertices.rows,
                                 (*staging).word());
   mesh_ =
       std::make_unique<kdtree::DeviceMesh>(std::move(loaded_vertices), std::move(loaded_triangles));
@@ -234,7 +234,7 @@ void TracedMesh::build() {
   incomplete_ = run.incomplete;
   build_ms_ = run.ms;
   tree_ = workspace_->device_tree();
-  if (!has_moved_ && device.kind == simt::DeviceKind::cuda) {
+  if (device.kind == simt::DeviceKind::cuda && !(has_moved_ && options_.keeps_workspace)) {
     // Depth-first order makes rays a few percent faster (docs/rays.md), but takes longer than a
     // build. So a mesh that moves is not reordered.
     render::backend(device).order(device, tree_, ordered_);
@@ -251,7 +251,7 @@ void TracedMesh::build() {
 
 void TracedMesh::fill_records() {
   const simt::DeviceId& device = options_.device.id;
-  enlarge(records_, device, tree_.ref_count * sizeof(kdtree::PlaneRecord));
+  enlarge(records_, device, tree_.ref_count * sizeof(kdtree::PlaneRecord), workspace_ != nullptr);
   has_corner_records_ = false;
   has_normals_ = false;
   stats_.reset();
@@ -277,7 +277,8 @@ render::SceneData TracedMesh::corner_data() const {
   const simt::DeviceId& device = options_.device.id;
   const std::lock_guard lock(lazy_mutex_);
   if (!has_corner_records_) {
-    enlarge(corner_records_, device, tree_.ref_count * sizeof(kdtree::CornerRecord));
+    enlarge(corner_records_, device, tree_.ref_count * sizeof(kdtree::CornerRecord),
+            workspace_ != nullptr);
     render::backend(device).fill_records(device, scene, corner_records_.data());
     has_corner_records_ = true;
   }
@@ -301,7 +302,7 @@ void TracedMesh::require_tree() const {
     throw Error(Exit::failed, "scene: the last update() failed: update it again before a query");
 }
 
-void TracedMesh::update(const MeshArray& vertices) {
+void TracedMesh::update(const MeshArray& vertices, const std::optional<Placement>& placement) {
   const std::unique_lock lock(mutex_);
   if (vertices.rows != vertices_) {
     throw Error(Exit::usage, "vertices: " + std::to_string(vertices.rows) + ": expected " +
@@ -314,22 +315,33 @@ void TracedMesh::update(const MeshArray& vertices) {
   if (device.kind == simt::DeviceKind::cuda && !vertices.on_gpu)
     rows.data = (*staging).copy(vertices.data, bytes_of(vertices));
   if (next_vertices_.size() == 0) next_vertices_ = simt::Buffer<Vec3>(device, vertices.rows);
+  Vec3d origin = origin_;
+  Poses poses;
+  if (placement) {
+    check_size(placement->lo, placement->hi);
+    poses = {(*staging).poses(placement->numbers),
+             static_cast<std::uint32_t>(placement->numbers.size() / Poses::each)};
+    origin = scenes::origin_for(placement->lo, placement->hi);
+  }
   const std::size_t invalid = queries(device).load_vertices(
-      device, rows, origin_, next_vertices_.data(), vertices.rows, (*staging).word());
+      device, rows, poses, origin, next_vertices_.data(), vertices.rows, (*staging).word());
   if (invalid < vertices.rows) {
     const Placed corners(vertices, false, device);
     check_finite(rows_of(corners.array()), vertices.rows, mesh_->triangles.download());
   }
   std::swap(mesh_->vertices, next_vertices_);
+  std::swap(origin_, origin);
   has_moved_ = true;
   build();
   try {
     check_size(to_double(tree_.bounds.lo), to_double(tree_.bounds.hi));
   } catch (const Error&) {
     std::swap(mesh_->vertices, next_vertices_);
+    origin_ = origin;
     build();
     throw;
   }
+  if (!workspace_) next_vertices_ = {};
 }
 
 // Calls f(job, first, staged) for batches of rays, which are copied to the device if necessary.
@@ -351,6 +363,7 @@ void TracedMesh::for_batches(const RayQuery& query, std::size_t result_bytes, St
     job.rays.bounds = tree_.bounds;
     job.rays.max_origin = kdtree::max_origin * kdtree::reach_of(tree_.bounds);
     job.scene_length = length(tree_.bounds.extent());
+    job.side = query.side;
     if (staged) job.rays = staging.upload(job.rays, job.count);
     f(job, first, staged);
   }

@@ -45,7 +45,9 @@ class Staging {
     return static_cast<std::uint64_t*>(memory(word_, sizeof(std::uint64_t)));
   }
   std::int64_t* splits(const std::int64_t* from, std::size_t count);
-  const void* copy(const void* from, std::size_t bytes);  // copies vertices
+  // Copies of vertices and of numbers of Poses.
+  const void* copy(const void* from, std::size_t bytes);
+  const double* poses(const std::vector<double>& numbers);
 
   // Bytes per ray that upload() needs.
   static std::size_t ray_bytes(const RayArrays& rays);
@@ -94,6 +96,13 @@ struct MeshOptions {
   kdtree::SahCosts costs;
   // Max bytes of copies of the caller's arrays, per query.
   std::size_t batch_bytes = std::size_t{256} << 20;
+  bool keeps_workspace = true;  // of a GPU's builder, from the first update on
+};
+
+// The poses of several meshes and the bounds of all of them there.
+struct Placement {
+  std::vector<double> numbers;  // as in Poses
+  Vec3d lo, hi;
 };
 
 // A query; of points if `rays` has no directions. Rays and results are all in the host's memory, or
@@ -103,6 +112,7 @@ struct RayQuery {
   std::size_t count = 0;
   bool on_gpu = false;
   std::function<void()> between_batches;  // may throw, which ends the query
+  int side = 0;                           // see RayJob
 };
 
 struct MeshStats {
@@ -129,8 +139,9 @@ class TracedMesh {
   std::size_t triangles() const { return mesh_->triangles.size(); }
 
   // Replaces all vertices and builds a new tree. After an error in the vertices the mesh is as
-  // before; after any other error queries throw until an update succeeds.
-  void update(const MeshArray& vertices);
+  // before; after any other error queries throw until an update succeeds. With a placement, the
+  // vertices are those of several meshes before they are placed.
+  void update(const MeshArray& vertices, const std::optional<Placement>& placement = {});
 
   // Finds closest hits or, if out.any is wanted, only whether there are hits. `out` has `count`
   // rows for each result that is wanted.

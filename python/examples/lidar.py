@@ -11,7 +11,7 @@ import sys
 import time
 
 import numpy as np
-from city import boxes, city, join
+from city import boxes, city
 from picture import colours, save_png
 
 import heapwood as hw
@@ -40,22 +40,19 @@ def main() -> None:
     sizes = np.stack([random.uniform(3.8, 5.2, count), np.full(count, 1.8),
                       random.uniform(1.4, 2.4, count)], -1)
 
-    def mesh(seconds: float):
-        x = (start + speed * seconds + extent / 2) % extent - extent / 2
-        cars = np.stack([x, street + 4.5 * lane, 0 * x], -1)
-        return join(static, boxes(cars, sizes))
-
-    vertices, triangles = mesh(0)
-    scene = hw.Scene(vertices, triangles)
+    cars = [boxes(np.zeros((1, 3)), size[None]) for size in sizes]
+    scene = hw.MeshScene([static, *cars])
+    poses = np.tile(np.eye(4), (1 + count, 1, 1))  # of the street and the cars
+    poses[1:, 1, 3] = street + 4.5 * lane
     directions = sensor_directions()
     hits = hw.RayHits(t_hit=np.empty((BEAMS, STEPS), np.float32))
     rows, times = [], []
     for frame in range(FRAMES):
         seconds = frame * SECONDS_PER_FRAME
         sensor = np.array([-60 + 10 * seconds, street, 1.9], np.float32)
-        moved, _ = mesh(seconds)
+        poses[1:, 0, 3] = (start + speed * seconds + extent / 2) % extent - extent / 2
         begin = time.perf_counter()
-        scene.update(moved)
+        scene.move(poses)
         updated = time.perf_counter()
         scene.cast_rays(sensor, directions, t_min=0.5, t_max=MAX_RANGE, out=hits)
         times.append(1e3 * np.array([updated - begin, time.perf_counter() - updated]))
@@ -65,7 +62,7 @@ def main() -> None:
             rows.append(np.full((6, STEPS, 3), 255, np.uint8))
     update, cast = np.median(times, axis=0)
     # On a GPU the first frame also loads the kernels.
-    print(f"{scene.device}: {len(triangles)} triangles, {BEAMS * STEPS} rays per frame: update"
+    print(f"{scene.device}: {scene.triangle_count} triangles, {BEAMS * STEPS} rays per frame: move"
           f" {update:.2f} ms, cast {cast:.2f} ms (median of {FRAMES} frames; the first took"
           f" {times[0].sum():.1f} ms)")
     save_png(sys.argv[1] if len(sys.argv) > 1 else "lidar.png", np.concatenate(rows[:-1]))

@@ -12,6 +12,7 @@ docs/python.md describes everything. Importing the package starts no CUDA.
 
 from ._errors import DeviceError, Error, OutOfMemory, SceneError
 from ._heap import Heap, HeapStats, include_dir
+from ._meshes import MeshScene
 from ._scene import INVALID_ID, ClosestPoints, RayHits, RayLists, Scene, Tree, load_mesh
 from ._version import __version__
 
@@ -22,6 +23,7 @@ __all__ = [
     "Error",
     "Heap",
     "HeapStats",
+    "MeshScene",
     "OutOfMemory",
     "RayHits",
     "RayLists",

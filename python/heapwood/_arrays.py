@@ -160,9 +160,7 @@ def _import_interface(name: str, array: Any, stream: int | None, gpu: int) -> Im
 
 def interpolate(values: Any, triangles: np.ndarray, ids: Any, uvs: Any) -> Any:
     """The values of vertices at points of triangles; 0 for invalid ids."""
-    library = _library(ids)
-    xp = importlib.import_module({"jaxlib": "jax.numpy"}.get(library, library))
-    device = {"device": ids.device} if library == "torch" else {}
+    xp, device = library_of(ids)
     values = xp.asarray(values, **device)
     found = (ids >= 0) & (ids < len(triangles))  # torch has int32
     corners = xp.asarray(triangles.astype(np.int64), **device)[xp.where(found, ids, 0)]
@@ -170,6 +168,13 @@ def interpolate(values: Any, triangles: np.ndarray, ids: Any, uvs: Any) -> Any:
     u, v, first = (w.reshape(shape) for w in (uvs[..., 0], uvs[..., 1], xp.where(found, 1, 0)))
     a, b, c = (values[corners[..., k]] for k in range(3))
     return (first - u - v) * a + u * b + v * c
+
+
+def library_of(array: Any) -> tuple[Any, dict[str, Any]]:
+    """The module with the functions of an array's library, and their argument for its device."""
+    library = _library(array)
+    xp = importlib.import_module({"jaxlib": "jax.numpy"}.get(library, library))
+    return xp, {"device": array.device} if library == "torch" else {}
 
 
 def streams_of(*arrays: Imported | Output | None) -> list[int]:

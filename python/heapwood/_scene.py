@@ -125,6 +125,7 @@ class Scene:
         allocator: str = "heapwood",
         prefer: str = "balanced",
         batch_bytes: int = 256 << 20,
+        keep_workspace: bool = True,
         stream: int | None = None,
     ) -> None:
         """Copies the mesh and builds the tree.
@@ -135,6 +136,8 @@ class Scene:
         watertight: an intersection test that lets no ray through an edge; slower.
         allocator, prefer: of the build, as on the command line.
         batch_bytes: limit of the memory for copies of rays and results during one query.
+        keep_workspace: whether a GPU's memory for builds is kept from the first update() on. If
+        not, an update takes longer and its tree is traced faster, like the first one.
         stream: a CUDA stream, as a number, that has produced the arrays; None: as their library
         says.
 
@@ -148,6 +151,7 @@ class Scene:
             "allocator": str(allocator),
             "prefer": str(prefer),
             "batch_bytes": _whole("batch_bytes", batch_bytes, 1),
+            "keep_workspace": bool(keep_workspace),
         }
         self._options = options
         self._corners: np.ndarray | None = None
@@ -181,6 +185,13 @@ class Scene:
         return self._core.triangles
 
     @property
+    def triangles(self) -> np.ndarray:
+        """(T, 3) uint32: the vertices of each triangle."""
+        if self._corners is None:
+            self._corners = self._core.mesh()[1]  # they never change
+        return self._corners
+
+    @property
     def bounds(self) -> np.ndarray:
         """(2, 3) float64: the lowest and highest coordinates."""
         return np.array(self._core.bounds)
@@ -206,6 +217,7 @@ class Scene:
         *,
         t_min: Any = 0.0,
         t_max: Any = math.inf,
+        cull: str | None = None,
         out: RayHits | Mapping[str, Any] | None = None,
         stream: int | None = None,
     ) -> RayHits:
@@ -215,6 +227,8 @@ class Scene:
         shapes that broadcast; directions need not have unit length.
         t_min, t_max: a number, or an array with one per ray, which broadcasts: hits with
         t_min <= t < t_max count. None: no limit.
+        cull: "back" or "front": triangles seen from that side are not hit. The front is the side
+        from which the corners are counter-clockwise.
         out: arrays for the results, contiguous, of the right types. Those that are None or absent
         are not computed.
         stream: a CUDA stream, as a number, that has produced the arrays; None: as their library
@@ -226,7 +240,8 @@ class Scene:
         first, input_, streams = self._rays(rays, directions, t_min, t_max, stream)
         outputs = self._outputs(first, out, RayHits, _HIT_FIELDS, input_.shape, stream)
         streams += streams_of(*outputs.values())
-        self._core.cast(input_, streams, *(o.core if o else None for o in outputs.values()))
+        cores = (o.core if o else None for o in outputs.values())
+        self._core.cast(input_, streams, _side(cull), *cores)
         return RayHits(**{name: o.finish() if o else None for name, o in outputs.items()})
 
     def test_occlusions(
@@ -236,13 +251,14 @@ class Scene:
         *,
         t_min: Any = 0.0,
         t_max: Any = math.inf,
+        cull: str | None = None,
         out: Any = None,
         stream: int | None = None,
     ) -> Any:
         """Whether each ray hits anything: (...) bool. Arguments as of cast_rays()."""
         first, input_, streams = self._rays(rays, directions, t_min, t_max, stream)
         output = self._output(first, out, input_.shape, "bool", stream)
-        self._core.find_any(input_, streams + streams_of(output), output.core)
+        self._core.find_any(input_, streams + streams_of(output), _side(cull), output.core)
         return output.finish()
 
     def count_intersections(
@@ -359,9 +375,7 @@ class Scene:
         shape, count = tuple(values.shape), self.vertex_count
         if shape[:1] != (count,):
             raise ValueError(f"values: shape {shape}: expected ({count}, ...)")
-        if self._corners is None:
-            self._corners = self._core.mesh()[1]  # they never change
-        return interpolate(values, self._corners, ids, uvs)
+        return interpolate(values, self.triangles, ids, uvs)
 
     def render(
         self,
@@ -529,6 +543,12 @@ def _whole(name: str, value: Any, lowest: int) -> int:
     if number < lowest:
         raise ValueError(f"{name}: {number}: must be at least {lowest}")
     return number
+
+
+def _side(cull: str | None) -> int:
+    if cull not in (None, "back", "front"):
+        raise ValueError(f"cull: {cull!r}: expected 'back', 'front' or None")
+    return {"back": 1, "front": -1}.get(cull or "", 0)
 
 
 def _number(name: str, value: Any) -> float:

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Small meshes for the tests, and an intersection by brute force."""
+"""Small meshes for the tests, an intersection by brute force, and the devices to test."""
 
 from __future__ import annotations
 
 import numpy as np
+import pytest
+
+import heapwood as hw
 
 
 def cube(size: float = 1.0, centre=(0, 0, 0)) -> tuple[np.ndarray, np.ndarray]:
@@ -19,6 +22,18 @@ def cube(size: float = 1.0, centre=(0, 0, 0)) -> tuple[np.ndarray, np.ndarray]:
         np.int32,
     )
     return corners * size + np.asarray(centre, float), triangles
+
+
+def why_no_gpu() -> str:
+    try:
+        hw.Scene(*cube(), device="cuda")
+    except hw.DeviceError as error:
+        return str(error)
+    return ""
+
+
+needs_gpu = pytest.mark.skipif(bool(why_no_gpu()), reason=why_no_gpu())
+devices = pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=needs_gpu)])
 
 
 def cut_cube(n: int, size: float = 1.0) -> tuple[np.ndarray, np.ndarray]:

@@ -140,7 +140,7 @@ def made(**options):
         (made(device="gpu"), ValueError, "device 'gpu': expected auto, cpu, cuda or cuda:N"),
         (made(device="cuda:99"), hw.DeviceError, "device 'cuda:99'"),
         (made(allocator="best"), ValueError, "allocator 'best': expected one of .*heapwood"),
-        (made(prefer="speed"), ValueError, "'speed': expected one of balanced, build, trace"),
+        (made(prefer="speed"), ValueError, "'speed': expected one of balanced, build, trace,"),
         (made(batch_bytes=0), ValueError, "batch_bytes"),
         (render(eye=(0, 0, 3)), ValueError, "eye and target: give both or none"),
         (render(0, 8), ValueError, "0 x 8: each side must be 1 to 16384"),

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from meshes import cube, random_rays, rays_inside, slats, soup, sphere
+from meshes import cube, needs_gpu, random_rays, rays_inside, slats, soup, sphere
 
 import heapwood as hw
 
@@ -19,16 +19,7 @@ os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 CENTRE = (0.5, 0.5, 0.5)
 
 
-def why_no_gpu() -> str:
-    try:
-        hw.Scene(*cube(), device="cuda")
-    except hw.DeviceError as error:
-        return str(error)
-    return ""
-
-
-REASON = why_no_gpu()
-pytestmark = pytest.mark.skipif(bool(REASON), reason=REASON)
+pytestmark = needs_gpu
 
 
 def library(name: str):
@@ -158,9 +149,11 @@ def test_meshes_are_loaded_as_on_the_cpu(dtype, index, far):
     np.testing.assert_array_equal(gpu.bounds, cpu.bounds)
 
 
-def test_updates_and_facts_about_the_tree():
+@pytest.mark.parametrize("keep", [True, False])
+def test_updates_and_facts_about_the_tree(keep):
     vertices, triangles = sphere(32)
-    gpu, cpu = (hw.Scene(vertices, triangles, device=device) for device in ("cuda", "cpu"))
+    gpu = hw.Scene(vertices, triangles, device="cuda", keep_workspace=keep)
+    cpu = hw.Scene(vertices, triangles, device="cpu")
     assert gpu.tree.builder_bytes == 0, "a scene that does not move keeps no memory for builds"
     rays = random_rays(20000, 3)
     for scale in (1.1, 0.8):
@@ -168,7 +161,7 @@ def test_updates_and_facts_about_the_tree():
         for scene in (gpu, cpu):
             scene.update(moved)
         assert gpu.tree.hash == cpu.tree.hash
-        assert gpu.tree.complete and gpu.tree.builder_bytes > 0
+        assert gpu.tree.complete and (gpu.tree.builder_bytes > 0) == keep
         assert_same_hits(gpu.cast_rays(rays), cpu.cast_rays(rays))
     with pytest.raises(hw.SceneError, match="vertices: vertex 600 is not finite"):
         vertices[600] = np.nan

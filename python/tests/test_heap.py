@@ -5,22 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from meshes import needs_gpu
 
 import heapwood as hw
 
 MIB = 1 << 20
-
-
-def why_no_gpu() -> str:
-    try:
-        hw.Heap(MIB)
-    except hw.DeviceError as error:
-        return str(error)
-    return ""
-
-
-REASON = why_no_gpu()
-needs_gpu = pytest.mark.skipif(bool(REASON), reason=REASON)
 
 
 def test_the_headers_are_in_the_package():
