@@ -36,8 +36,9 @@ inline Soup tilted(Soup soup) {
   return soup;
 }
 
-inline Soup around_apex(std::uint32_t n, Vec3 apex) {
+inline Soup around_apex(std::uint32_t n, float x, float y, float z) {
   Soup soup;
+  const Vec3 apex{x, y, z};
   for (std::uint32_t i = 0; i < n; ++i) soup.add(apex, on_circle(i, n), on_circle((i + 1) % n, n));
   return soup;
 }
@@ -156,8 +157,8 @@ inline Soup nested_shells(std::uint32_t n) {  // octahedra inside each other
   return soup;
 }
 inline Soup two_fans_far_apart(std::uint32_t n) {
-  Soup soup = around_apex(n / 2, {0, 0, 0});
-  soup.add(transformed(tilted(around_apex(n / 2, {0, 0, 2})), 1, {1e4f, 1e4f, 0}));
+  Soup soup = around_apex(n / 2, 0, 0, 0);
+  soup.add(transformed(tilted(around_apex(n / 2, 0, 0, 2)), 1, {1e4f, 1e4f, 0}));
   return soup;
 }
 inline Soup all_scales(std::uint32_t n) {  // each triangle spans twelve decades
@@ -172,30 +173,12 @@ inline Soup all_scales(std::uint32_t n) {  // each triangle spans twelve decades
 }
 
 inline constexpr Family nasty_families[] = {
-    {"fan",
-     [](std::uint32_t n) {
-       return around_apex(n, {0, 0, 0});
-     }},
-    {"fan_off_centre",
-     [](std::uint32_t n) {
-       return around_apex(n, {0.7f, -0.2f, 0});
-     }},
-    {"fan_tilted",
-     [](std::uint32_t n) {
-       return tilted(around_apex(n, {0, 0, 0}));
-     }},
-    {"cone",
-     [](std::uint32_t n) {
-       return around_apex(n, {0, 0, 2});
-     }},
-    {"cone_tilted",
-     [](std::uint32_t n) {
-       return tilted(around_apex(n, {0, 0, 2}));
-     }},
-    {"cone_needle",
-     [](std::uint32_t n) {
-       return around_apex(n, {0, 0, 100});
-     }},
+    {"fan", [](std::uint32_t n) { return around_apex(n, 0, 0, 0); }},
+    {"fan_off_centre", [](std::uint32_t n) { return around_apex(n, 0.7f, -0.2f, 0); }},
+    {"fan_tilted", [](std::uint32_t n) { return tilted(around_apex(n, 0, 0, 0)); }},
+    {"cone", [](std::uint32_t n) { return around_apex(n, 0, 0, 2); }},
+    {"cone_tilted", [](std::uint32_t n) { return tilted(around_apex(n, 0, 0, 2)); }},
+    {"cone_needle", [](std::uint32_t n) { return around_apex(n, 0, 0, 100); }},
     {"cylinder", cylinder},
     {"cylinder_tilted", [](std::uint32_t n) { return tilted(cylinder(n)); }},
     {"cylinder_long", cylinder_long},
