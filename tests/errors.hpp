@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "simt/error.hpp"
 
@@ -32,6 +33,11 @@ void expect_error(Exit exit, std::initializer_list<std::string_view> parts, F f)
   EXPECT_EQ(text.find('\n'), std::string::npos) << text;
   for (const std::string_view part : parts)
     EXPECT_NE(text.find(part), std::string::npos) << text << "\nlacks " << part;
+}
+
+inline void expect_words(const std::string& text, const std::vector<std::string>& words) {
+  for (const std::string& word : words)
+    EXPECT_NE(text.find(word), std::string::npos) << "lacks " << word << '\n' << text;
 }
 
 }  // namespace heapwood::tests

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "bench/program/command_options.hpp"
+#include "tests/errors.hpp"
 #include "tests/folder.hpp"
 
 namespace heapwood::tests {
@@ -160,12 +161,14 @@ class Executable : public testing::Test {
     return Running(binary_, arguments_of(command), out_path);
   }
   Outcome run(const Command& command) const { return start(command).wait(); }
-  // The standard output of a command that succeeds.
-  std::string output(const Command& command) const {
+  // Expects this exit code.
+  Outcome run(const Command& command, int exit) const {
     const Outcome outcome = run(command);
-    EXPECT_EQ(outcome.exit, 0) << outcome.err << outcome.out;
-    return outcome.out;
+    EXPECT_EQ(outcome.exit, exit) << command.line << '\n' << outcome.err << outcome.out;
+    return outcome;
   }
+  // The standard output of a command that succeeds.
+  std::string output(const Command& command) const { return run(command, 0).out; }
   // The JSON that the command prints with --format json.
   json run_json(const Command& command) const {
     return json::parse(output(command), nullptr, false);
@@ -173,8 +176,7 @@ class Executable : public testing::Test {
 
   // Expects this exit code and exactly one error line, which contains all words.
   void expect_error(const Command& command, int exit, const std::vector<std::string>& words) const {
-    const Outcome outcome = run(command);
-    EXPECT_EQ(outcome.exit, exit) << outcome.err;
+    const Outcome outcome = run(command, exit);
     std::istringstream lines(outcome.err);
     int errors = 0;
     for (std::string line; std::getline(lines, line);) {
@@ -185,6 +187,10 @@ class Executable : public testing::Test {
       ++errors;
     }
     EXPECT_EQ(errors, 1) << outcome.err;
+  }
+
+  static bool has(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
   }
 
   std::string binary_;
@@ -208,10 +214,5 @@ class SceneCommands : public Executable {
 
   std::string scene_ = folder_ / "scene.obj";
 };
-
-inline void expect_words(const std::string& text, const std::vector<std::string>& words) {
-  for (const std::string& word : words)
-    EXPECT_NE(text.find(word), std::string::npos) << "lacks " << word << '\n' << text;
-}
 
 }  // namespace heapwood::tests

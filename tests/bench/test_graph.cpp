@@ -22,7 +22,6 @@ class GraphCommand : public Executable {
   }
 };
 
-// All layouts have the same edges after every phase, which the command checks.
 TEST_F(GraphCommand, EveryLayoutHasTheSameEdgesAfterEveryPhase) {
   for (const std::string updates : {"random", "pressure"}) {
     const json report =
@@ -53,13 +52,10 @@ TEST_F(GraphCommand, PrintsTables) {
 }
 
 TEST_F(GraphCommand, ResumesWithTheSameSettings) {
-  const Folder folder;
-  const std::string file = folder / "graph.json";
   const auto measure = [&](const std::string& allocators, const std::string& seed) {
-    const std::string outcome =
-        output(graph("--allocators " + allocators + " --phase insert --seed " + seed + " --json " +
-                     file + " --resume"));
-    return json::parse(read_file(file))["results"];
+    output(graph("--phase insert --json @graph.json --resume --seed " + seed + " --allocators " +
+                 allocators));
+    return json::parse(read_file(folder_ / "graph.json"))["results"];
   };
   const json first = measure("heapwood", "1");
   ASSERT_EQ(first.size(), 1u);
@@ -83,10 +79,9 @@ TEST(GraphTables, RowsWithoutPhasesShowTheirStatus) {
 }
 
 TEST_F(GraphCommand, NotesExplainOnlyWhatWasMeasured) {
-  const Outcome updates = run(graph("--allocators heapwood --phase insert"));
-  ASSERT_EQ(updates.exit, 0) << updates.err;
-  expect_words(updates.out, {"updates of edges: one kernel"});
-  EXPECT_EQ(updates.out.find("PageRank: one iteration"), std::string::npos) << updates.out;
+  const std::string updates = output(graph("--allocators heapwood --phase insert"));
+  expect_words(updates, {"updates of edges: one kernel"});
+  EXPECT_EQ(updates.find("PageRank: one iteration"), std::string::npos) << updates;
   const std::string init = output(graph("--allocators heapwood --phase init"));
   EXPECT_EQ(init.find("updates of edges"), std::string::npos) << init;
 }

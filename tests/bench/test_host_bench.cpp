@@ -133,15 +133,12 @@ class HostBenchCommand : public tests::Executable {};
 
 TEST_F(HostBenchCommand, ReplaysTheRequestsOfTheApplication) {
   const std::string trace = folder_ / "t.csv";
-  const auto built =
-      run("build statue:1k --allocator atomic --device cpu --host-allocator tlsf --host-trace " +
-          trace);
-  ASSERT_EQ(built.exit, 0) << built.err;
+  output("build statue:1k --allocator atomic --device cpu --host-allocator tlsf --host-trace " +
+         trace);
   EXPECT_GT(host_alloc::parse_host_trace(tests::read_file(trace), trace).ops.size(), 10u);
-  const auto replayed = run("host-bench --trace " + trace +
-                            " --device cpu --allocators tlsf,mmap --passes 1 --format csv");
-  ASSERT_EQ(replayed.exit, 0) << replayed.err;
-  tests::expect_words(replayed.out, {"\ntlsf,TLSF,ok,,1,"});
+  tests::expect_words(output("host-bench --trace " + trace +
+                             " --device cpu --allocators tlsf,mmap --passes 1 --format csv"),
+                      {"\ntlsf,TLSF,ok,,1,"});
 }
 
 }  // namespace

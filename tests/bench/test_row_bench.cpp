@@ -33,6 +33,10 @@ class FakeBench : public RowBench {
   using RowBench::only_warm_up;
   using RowBench::skip;
   using RowBench::warm_up_all;
+  bool warm_up_and_measure() {
+    warm_up_all();
+    return measure();
+  }
 
  private:
   static std::vector<Candidate> candidates_of(std::vector<Fake>& fakes) {
@@ -82,8 +86,7 @@ TEST_F(RowBenchTest, MakesRunOneOfAllThenRunTwoOfAll) {
   add("a", 10);
   add("b", 20);
   FakeBench measure = bench(2);
-  measure.warm_up_all();
-  EXPECT_TRUE(measure.measure());
+  EXPECT_TRUE(measure.warm_up_and_measure());
   EXPECT_EQ(log_, (Log{"a warm-up", "b warm-up", "a run", "b run", "a run", "a done", "b run",
                        "b done"}));
   EXPECT_EQ(steps_, (Log{"a: warm-up", "b: warm-up", "a: run 1 of 2", "b: run 1 of 2",
@@ -101,8 +104,7 @@ TEST_F(RowBenchTest, AFailureEndsOneCandidate) {
   add("d", 10);
   FakeBench measure = bench(2);
   measure.skip(3, "");
-  measure.warm_up_all();
-  EXPECT_TRUE(measure.measure());
+  EXPECT_TRUE(measure.warm_up_and_measure());
   EXPECT_EQ(log_,
             (Log{"a warm-up", "b warm-up", "c warm-up", "a run", "c run", "c run", "c done"}));
   EXPECT_EQ(fakes_[0].reason, "broken");
@@ -134,8 +136,7 @@ TEST_F(RowBenchTest, AnInterruptionEndsTheMeasurement) {
     throw simt::Stopped(simt::Stopped::Reason::interrupted, "interrupted");
   };
   FakeBench measure = bench(3);
-  measure.warm_up_all();
-  measure.measure();
+  measure.warm_up_and_measure();
   EXPECT_TRUE(measure.stopped());
   EXPECT_EQ(log_, (Log{"a warm-up", "b warm-up", "a run", "b run"}));
   EXPECT_EQ(steps_.back(), "b: run 1 of 3");
@@ -150,8 +151,7 @@ TEST_F(RowBenchTest, AnInterruptionBetweenRunsEndsTheMeasurement) {
   add("a", 10).in_run = [] { simt::interrupt(); };
   add("b", 10);
   FakeBench measure = bench(1);
-  measure.warm_up_all();
-  measure.measure();
+  measure.warm_up_and_measure();
   EXPECT_TRUE(measure.stopped());
   EXPECT_EQ(log_, (Log{"a warm-up", "b warm-up", "a run", "a done"}));
 }
@@ -160,8 +160,7 @@ TEST_F(RowBenchTest, ARunStartsOnlyIfOneAsLongAsTheLastFits) {
   add("a", 40);  // two times of 40 fit into 100, three do not
   add("b", 10);
   FakeBench measure = bench(4, 0.1);
-  measure.warm_up_all();
-  EXPECT_TRUE(measure.measure());
+  EXPECT_TRUE(measure.warm_up_and_measure());
   EXPECT_EQ(log_, (Log{"a warm-up", "b warm-up", "a run", "a done", "b run", "b run", "b run",
                        "b run", "b done"}));
   EXPECT_FALSE(measure.only_warm_up(0));
@@ -169,8 +168,7 @@ TEST_F(RowBenchTest, ARunStartsOnlyIfOneAsLongAsTheLastFits) {
   fakes_[0].ms = 50;
   log_.clear();
   FakeBench again = bench(4, 0.1);
-  again.warm_up_all();
-  again.measure();
+  again.warm_up_and_measure();
   EXPECT_EQ(std::ranges::count(log_, "a run"), 1);
 }
 
@@ -178,8 +176,7 @@ TEST_F(RowBenchTest, TheWarmUpIsTheOnlyRunIfNoneFits) {
   add("a", 60);
   add("failed", 60).in_warm_up = [] { throw std::runtime_error("broken"); };
   FakeBench measure = bench(3, 0.1);
-  measure.warm_up_all();
-  EXPECT_TRUE(measure.measure());
+  EXPECT_TRUE(measure.warm_up_and_measure());
   EXPECT_EQ(log_, (Log{"a warm-up", "failed warm-up", "a kept"}));
   EXPECT_TRUE(measure.only_warm_up(0));
   EXPECT_FALSE(measure.only_warm_up(1));
