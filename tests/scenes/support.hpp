@@ -18,7 +18,14 @@
 namespace heapwood::scenes::testing {
 
 using tests::expect_error;
+using tests::expect_words;
 using tests::Folder;
+
+// A test with a temporary folder.
+class FolderTest : public ::testing::Test {
+ protected:
+  const Folder folder_;
+};
 
 // Files of one triangle: (0,0,0), (1,0,0), (0,1,0).
 inline const std::string triangle_obj = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n",

@@ -13,20 +13,29 @@ namespace {
 
 using namespace testing;
 
-constexpr const char* square =
+const std::string square =
     "mtllib a.mtl\nv 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt +1 1\nvt 0 1\n";
 
-TEST(Materials, AreReadFromObjFiles) {
-  const Folder folder;
-  folder.write("a.mtl",
-               "newmtl red\nKd 1 0 0\nnewmtl glass\nKd .5 .5 .5\nd 0.25\n"
-               "newmtl lamp\nKe 15 14 13\nnewmtl two words\nKd 0 0 1\n");
-  const Mesh mesh = load(
-      folder.write("a.obj", std::string(square) + "f 1 2 3\nusemtl red\nf 1 2 3 4\nusemtl lamp\n"
-                                                  "f 1 2\nf 1 3 4\nusemtl nowhere\nf 1 2 4\n"
-                                                  "usemtl two words\nf 2 3 4\nusemtl glass\n"
-                                                  "f 2 3 1\n"),
-      Content::materials);
+class Materials : public FolderTest {
+ protected:
+  Materials() { folder_.write("red.tga", tga(1, 1, {0xff0000ff})); }
+  // The mesh of a file of the square with these faces, whose library is a.mtl.
+  Mesh with_faces(const std::string& faces) const {
+    return load(folder_.write("a.obj", square + faces), Content::materials);
+  }
+  Mesh with_library(const std::string& library) const {
+    folder_.write("a.mtl", library);
+    return with_faces("usemtl a\nf 1/1 2/2 3/3\n");
+  }
+};
+
+TEST_F(Materials, AreReadFromObjFiles) {
+  folder_.write("a.mtl",
+                "newmtl red\nKd 1 0 0\nnewmtl glass\nKd .5 .5 .5\nd 0.25\n"
+                "newmtl lamp\nKe 15 14 13\nnewmtl two words\nKd 0 0 1\n");
+  const Mesh mesh = with_faces(
+      "f 1 2 3\nusemtl red\nf 1 2 3 4\nusemtl lamp\nf 1 2\nf 1 3 4\nusemtl nowhere\nf 1 2 4\n"
+      "usemtl two words\nf 2 3 4\nusemtl glass\nf 2 3 1\n");
   const Appearance& look = mesh.appearance;
   ASSERT_EQ(look.materials.size(), 5u);
   EXPECT_EQ(look.triangle_materials, (std::vector<std::uint32_t>{0, 1, 1, 3, 0, 4, 2}));
@@ -36,23 +45,18 @@ TEST(Materials, AreReadFromObjFiles) {
   EXPECT_EQ(look.materials[3].emission, (Vec3{15, 14, 13}));
   EXPECT_TRUE(look.uvs.empty());
   EXPECT_EQ(mesh.notes.size(), 1u);  // the texture is found nowhere
-  const Mesh plain = load(folder / "a.obj");
+  const Mesh plain = load(folder_ / "a.obj");
   EXPECT_TRUE(plain.appearance.empty());
   expect_same(mesh, plain);
 }
 
-TEST(Materials, TexturesAreReadFromObjFiles) {
-  const Folder folder;
-  folder.write("red.tga", tga(1, 1, {0xff0000ff}));
-  folder.write("mask.tga", tga(2, 1, {0xff000000, 0xffffffff}));
-  folder.write("a.mtl",
-               "newmtl t\nKd 0 0 0\nmap_Kd -s 1 1 1 -clamp on C:\\work\\red.tga\n"
-               "newmtl leaf\nmap_Kd red.tga\nmap_d mask.tga\nnewmtl lost\nmap_Kd gone.png\n"
-               "newmtl worse\nmap_Kd -o 0 0 x y.png\n");
-  const Mesh mesh =
-      load(folder.write("a.obj", std::string(square) + "usemtl t\nf 1/1 2/2 3/3 4/4\nf 1 2 3\n"
-                                                       "f -4/-4 -3/-3 -2/99\n"),
-           Content::materials);
+TEST_F(Materials, TexturesAreReadFromObjFiles) {
+  folder_.write("mask.tga", tga(2, 1, {0xff000000, 0xffffffff}));
+  folder_.write("a.mtl",
+                "newmtl t\nKd 0 0 0\nmap_Kd -s 1 1 1 -clamp on C:\\work\\red.tga\n"
+                "newmtl leaf\nmap_Kd red.tga\nmap_d mask.tga\nnewmtl lost\nmap_Kd gone.png\n"
+                "newmtl worse\nmap_Kd -o 0 0 x y.png\n");
+  const Mesh mesh = with_faces("usemtl t\nf 1/1 2/2 3/3 4/4\nf 1 2 3\nf -4/-4 -3/-3 -2/99\n");
   const Appearance& look = mesh.appearance;
   EXPECT_EQ(look.materials[1].colour, (Vec3{1, 1, 1}));
   ASSERT_EQ(look.materials[1].texture, 0u);
@@ -62,9 +66,7 @@ TEST(Materials, TexturesAreReadFromObjFiles) {
   ASSERT_NE(leaf.texture, no_texture);
   EXPECT_EQ(look.textures[leaf.texture].texels, (std::vector<std::uint32_t>{0xff, 0xff0000ff}));
   ASSERT_EQ(mesh.notes.size(), 1u);
-  EXPECT_NE(mesh.notes[0].find("a.obj: 2 textures are missing, first gone.png: No such file"),
-            std::string::npos)
-      << mesh.notes[0];
+  expect_words(mesh.notes[0], {"a.obj: 2 textures are missing, first gone.png: No such file"});
   // The quad's corners keep their coordinates when it is split; v points down.
   ASSERT_EQ(look.uv_triangles.size(), 4u);
   for (unsigned t = 0; t < 2; ++t) {
@@ -78,52 +80,41 @@ TEST(Materials, TexturesAreReadFromObjFiles) {
   EXPECT_EQ(look.uvs[look.uv_triangles[3].v[2]], Uv{});  // an index out of range
 }
 
-TEST(Materials, AMissingLibraryIsANote) {
-  const Folder folder;
-  const std::string path = folder.write("a.obj", std::string(square) + "usemtl x\nf 1 2 3\n");
+TEST_F(Materials, AMissingLibraryIsANote) {
+  const std::string path = folder_.write("a.obj", square + "usemtl x\nf 1 2 3\n");
   const Mesh mesh = load(path, Content::materials);
   EXPECT_TRUE(mesh.appearance.empty());
   ASSERT_EQ(mesh.notes.size(), 1u);
   EXPECT_NE(mesh.notes[0].find("material library a.mtl: No such file"), std::string::npos);
   EXPECT_TRUE(load(path).notes.empty());
   // A texture outside of the directory is not read, although it exists.
-  std::filesystem::create_directory(folder / "in");
-  folder.write("b.mtl", "newmtl x\n");
+  std::filesystem::create_directory(folder_ / "in");
+  folder_.write("b.mtl", "newmtl x\n");
   const Mesh outside = load(
-      folder.write("in/b.obj", "mtllib ../b.mtl\nv 0 0 0\nv 1 0 0\nv 1 1 0\nusemtl x\nf 1 2 3\n"),
+      folder_.write("in/b.obj", "mtllib ../b.mtl\nv 0 0 0\nv 1 0 0\nv 1 1 0\nusemtl x\nf 1 2 3\n"),
       Content::materials);
   EXPECT_TRUE(outside.appearance.empty());
   EXPECT_EQ(outside.notes.size(), 1u);
 }
 
 // A library is read once, however often and under how many lines it is named.
-TEST(Materials, ARepeatedLibraryIsReadOnce) {
-  const Folder folder;
-  folder.write("b.mtl", "newmtl x\nKd 1 0 0\n");
+TEST_F(Materials, ARepeatedLibraryIsReadOnce) {
+  folder_.write("b.mtl", "newmtl x\nKd 1 0 0\n");
   std::string lines = "mtllib b.mtl b.mtl gone.mtl\nmtllib gone.mtl b.mtl\n";
   for (int i = 0; i < 3; ++i) lines += "mtllib b.mtl\nmtllib gone.mtl\n";
   const Mesh mesh =
-      load(folder.write("b.obj", lines + "v 0 0 0\nv 1 0 0\nv 1 1 0\nusemtl x\nf 1 2 3\n"),
+      load(folder_.write("b.obj", lines + "v 0 0 0\nv 1 0 0\nv 1 1 0\nusemtl x\nf 1 2 3\n"),
            Content::materials);
   EXPECT_EQ(mesh.appearance.materials.size(), 2u);
   EXPECT_EQ(mesh.appearance.triangle_materials, std::vector<std::uint32_t>{1});
   EXPECT_EQ(mesh.notes.size(), 1u);
 }
 
-// The mesh of a square with this MTL file.
-Mesh with_library(const Folder& folder, const std::string& library) {
-  folder.write("a.mtl", library);
-  return load(folder.write("a.obj", std::string(square) + "usemtl a\nf 1/1 2/2 3/3\n"),
-              Content::materials);
-}
-
 // One picture in materials that clamp and that repeat.
-TEST(Materials, OnePictureWithTwoSamplersIsTwoTextures) {
-  const Folder folder;
-  folder.write("red.tga", tga(1, 1, {0xff0000ff}));
-  const Mesh mesh = with_library(folder,
-                                 "newmtl a\nmap_Kd red.tga\nnewmtl b\nmap_Kd -clamp on red.tga\n"
-                                 "newmtl c\nmap_Kd red.tga\n");
+TEST_F(Materials, OnePictureWithTwoSamplersIsTwoTextures) {
+  const Mesh mesh = with_library(
+      "newmtl a\nmap_Kd red.tga\nnewmtl b\nmap_Kd -clamp on red.tga\n"
+      "newmtl c\nmap_Kd red.tga\n");
   const Appearance& look = mesh.appearance;
   ASSERT_EQ(look.textures.size(), 2u);
   ASSERT_EQ(look.materials.size(), 4u);
@@ -132,11 +123,10 @@ TEST(Materials, OnePictureWithTwoSamplersIsTwoTextures) {
   EXPECT_EQ(look.materials[3].texture, look.materials[1].texture);
 }
 
-TEST(Materials, OpacityKeepsTheLargerSize) {
-  const Folder folder;
-  folder.write("colour.tga", tga(1, 2, {0xff0000ff, 0xff00ff00}));
-  folder.write("mask.tga", tga(2, 1, {0xff000000, 0xffffffff}));
-  const Mesh mesh = with_library(folder, "newmtl a\nmap_Kd -clamp on colour.tga\nmap_d mask.tga\n");
+TEST_F(Materials, OpacityKeepsTheLargerSize) {
+  folder_.write("colour.tga", tga(1, 2, {0xff0000ff, 0xff00ff00}));
+  folder_.write("mask.tga", tga(2, 1, {0xff000000, 0xffffffff}));
+  const Mesh mesh = with_library("newmtl a\nmap_Kd -clamp on colour.tga\nmap_d mask.tga\n");
   const Texture& texture = mesh.appearance.textures.at(mesh.appearance.materials[1].texture);
   EXPECT_EQ(texture.width, 2u);
   EXPECT_EQ(texture.height, 2u);
@@ -146,16 +136,15 @@ TEST(Materials, OpacityKeepsTheLargerSize) {
 }
 
 // A picture with 24 bits per pixel has no alpha channel: its luminance is the opacity.
-TEST(Materials, OpacityIsAlphaOrLuminance) {
-  const Folder folder;
-  folder.write("opaque.tga", tga(2, 1, {0xff000000, 0xff00ff00}));
+TEST_F(Materials, OpacityIsAlphaOrLuminance) {
+  folder_.write("opaque.tga", tga(2, 1, {0xff000000, 0xff00ff00}));
   std::string plain = tga(2, 1, {});
   plain[16] = 24;
   plain[17] = 0x20;
   plain += std::string("\x40\x40\x40\x00\xff\x00", 6);  // a grey and a green pixel
-  folder.write("plain.tga", plain);
+  folder_.write("plain.tga", plain);
   const auto alphas = [&](const std::string& maps) {
-    const Mesh mesh = with_library(folder, "newmtl a\n" + maps);
+    const Mesh mesh = with_library("newmtl a\n" + maps);
     const Texture& texture = mesh.appearance.textures.at(mesh.appearance.materials[1].texture);
     return std::vector<std::uint32_t>{texture.texels[0] >> 24, texture.texels[1] >> 24};
   };
@@ -165,61 +154,53 @@ TEST(Materials, OpacityIsAlphaOrLuminance) {
             (std::vector<std::uint32_t>{255, 255}));
   EXPECT_EQ(alphas("map_d plain.tga\n"), (std::vector<std::uint32_t>{0x40, 182}));
   // A grey picture with an alpha channel of 255 is a mask, unless it is the colour.
-  folder.write("grey.tga", tga(2, 1, {0xff000000, 0xff808080}));
+  folder_.write("grey.tga", tga(2, 1, {0xff000000, 0xff808080}));
   EXPECT_EQ(alphas("map_d grey.tga\n"), (std::vector<std::uint32_t>{0, 0x80}));
   EXPECT_EQ(alphas("map_Kd plain.tga\nmap_d grey.tga\n"), (std::vector<std::uint32_t>{0, 0x80}));
   EXPECT_EQ(alphas("map_Kd grey.tga\nmap_d grey.tga\n"), (std::vector<std::uint32_t>{255, 255}));
 }
 
-TEST(Materials, MaterialsShareATextureWithOpacity) {
-  const Folder folder;
-  folder.write("red.tga", tga(1, 1, {0xff0000ff}));
-  folder.write("mask.tga", tga(1, 1, {0x80000000}));
+TEST_F(Materials, MaterialsShareATextureWithOpacity) {
+  folder_.write("mask.tga", tga(1, 1, {0x80000000}));
   const std::string maps = "map_Kd red.tga\nmap_d mask.tga\n";
-  const Mesh mesh = with_library(folder, "newmtl a\n" + maps + "newmtl b\n" + maps);
+  const Mesh mesh = with_library("newmtl a\n" + maps + "newmtl b\n" + maps);
   const Appearance& look = mesh.appearance;
   EXPECT_EQ(look.textures.size(), 3u);
   EXPECT_EQ(look.materials[1].texture, look.materials[2].texture);
 }
 
-TEST(Materials, AMissingOpacityMapLeavesTheMaterialOpaque) {
-  const Folder folder;
-  const Mesh mesh = with_library(folder, "newmtl a\nd 0\nmap_d gone.png\n");
+TEST_F(Materials, AMissingOpacityMapLeavesTheMaterialOpaque) {
+  const Mesh mesh = with_library("newmtl a\nd 0\nmap_d gone.png\n");
   EXPECT_EQ(mesh.appearance.materials[1].alpha, 1);
   EXPECT_EQ(mesh.appearance.materials[1].coverage, Coverage::opaque);
   EXPECT_EQ(mesh.notes.size(), 1u);
 }
 
-TEST(Materials, DamagedLibrariesGiveValidMeshes) {
-  const Folder folder;
+TEST_F(Materials, DamagedLibrariesGiveValidMeshes) {
   const std::string library =
       "newmtl a\nKd 1 .5 0\nKe 1\nd 0.5\nmap_Kd -s 1 2 3 -clamp on x.tga\nmap_d y.tga\nTr 0.5\n";
   for (std::size_t i = 0; i < library.size(); ++i) {
-    check(with_library(folder, library.substr(0, i)), "cut off");
+    check(with_library(library.substr(0, i)), "cut off");
     for (const char* word : {"nan", "-1", "1e999", "..", "-o", "newmtl\n"})
-      check(with_library(folder, library.substr(0, i) + word + library.substr(i)), word);
+      check(with_library(library.substr(0, i) + word + library.substr(i)), word);
   }
 }
 
-TEST(Materials, IgnoredScalesAndOffsetsAreOneNote) {
-  const Folder folder;
-  folder.write("red.tga", tga(1, 1, {0xff0000ff}));
+TEST_F(Materials, IgnoredScalesAndOffsetsAreOneNote) {
   for (const std::string options : {"-s 4 4 1", "-s 1 4", "-o .5", "-o 0 .5 0", "-clamp on -s 2"}) {
     const std::string map = "map_Kd " + options + " red.tga\n";
-    const Mesh mesh = with_library(folder, "newmtl a\n" + map + "newmtl b\n" + map);
+    const Mesh mesh = with_library("newmtl a\n" + map + "newmtl b\n" + map);
     EXPECT_EQ(mesh.appearance.textures.size(), 1u);
     ASSERT_EQ(mesh.notes.size(), 1u) << options;
-    EXPECT_NE(mesh.notes[0].find("a.obj: scales and offsets of textures (-s, -o) are ignored"),
-              std::string::npos)
-        << mesh.notes[0];
+    expect_words(mesh.notes[0], {"a.obj: scales and offsets of textures (-s, -o) are ignored"});
   }
   for (const std::string options : {"-s 1 1 1", "-o 0 0", "-s 1 1 4", "-t 2 2 2"}) {
-    const Mesh mesh = with_library(folder, "newmtl a\nmap_Kd " + options + " red.tga\n");
+    const Mesh mesh = with_library("newmtl a\nmap_Kd " + options + " red.tga\n");
     EXPECT_TRUE(mesh.notes.empty()) << options;
   }
 }
 
-TEST(Materials, ColoursAreReadFromPlyFiles) {
+TEST_F(Materials, ColoursAreReadFromPlyFiles) {
   const auto parse = [](const std::string& type, const std::string& rows, Content content) {
     const std::string text =
         "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty " + type +
@@ -243,7 +224,7 @@ TEST(Materials, ColoursAreReadFromPlyFiles) {
             (std::vector<std::uint32_t>{0xff0080ff, 0xff00ff00, 0xff000000}));
 }
 
-TEST(Materials, StayWithTheirTriangles) {
+TEST_F(Materials, StayWithTheirTriangles) {
   Mesh mesh;
   mesh.vertices = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}};
   mesh.triangles = {{{0, 0, 1}}, {{0, 1, 2}}, {{1, 1, 1}}, {{2, 1, 0}}};

@@ -12,9 +12,11 @@ namespace {
 
 using namespace testing;
 
+class Moving : public FolderTest {};
+
 // If a digest differs, something in scenes/moving/ depends on the machine, or a scene was changed
 // on purpose. Update the constant only for a change on purpose.
-TEST(Moving, ProceduralScenesAreTheSameEverywhere) {
+TEST_F(Moving, ProceduralScenesAreTheSameEverywhere) {
   const struct {
     const char* name;
     std::uint64_t digests[2];  // digests of frames 0 and 77
@@ -38,7 +40,7 @@ TEST(Moving, ProceduralScenesAreTheSameEverywhere) {
   }
 }
 
-TEST(Moving, ProceduralScenesKeepTheirTrianglesAndMove) {
+TEST_F(Moving, ProceduralScenesKeepTheirTrianglesAndMove) {
   for (const Procedural& entry : moving_scenes()) {
     const std::string name = std::string(entry.name) + ":6k";
     const auto scene = open_moving(name);
@@ -61,7 +63,7 @@ TEST(Moving, ProceduralScenesKeepTheirTrianglesAndMove) {
   }
 }
 
-TEST(Moving, RecognizesNames) {
+TEST_F(Moving, RecognizesNames) {
   EXPECT_EQ(moving_label("STATUE~:5k"), "STATUE~:5k");
   EXPECT_EQ(moving_label("some/horse_##.obj"), "horse_##");
   EXPECT_EQ(moving_frames("cloth"), procedural_frames);
@@ -79,17 +81,16 @@ std::string triangle_at(double x) {
          std::to_string(x) + " 1 0\nf 1 2 3\n";
 }
 
-TEST(Moving, ReadsNumberedFiles) {
-  const Folder folder;
+TEST_F(Moving, ReadsNumberedFiles) {
   for (unsigned i = 8; i < 12; ++i) {
     const std::string digits = std::to_string(i);
     const std::string name = "t_" + std::string(2 - digits.size(), '0') + digits + ".obj";
-    folder.write(name, triangle_at(i) + (i == 10 ? "f 3 2 1\n" : ""));
+    folder_.write(name, triangle_at(i) + (i == 10 ? "f 3 2 1\n" : ""));
   }
   // None of these files belongs to the sequence.
   for (const char* other : {"t_1.obj", "t_009.obj", "t_1x.obj", "t_13.ply", "xt_12.obj", "t_.obj"})
-    folder.write(other, "nonsense");
-  const std::string pattern = folder / "t_##.obj";
+    folder_.write(other, "nonsense");
+  const std::string pattern = folder_ / "t_##.obj";
   const auto scene = open_moving(pattern);
   ASSERT_EQ(scene.frames, 4u);
   EXPECT_EQ(moving_frames(pattern), 4u);
@@ -102,29 +103,28 @@ TEST(Moving, ReadsNumberedFiles) {
   }
   const std::string digest = moving_digest(pattern);
   EXPECT_EQ(digest.size(), 16u);
-  folder.write("t_09.obj", triangle_at(20));
+  folder_.write("t_09.obj", triangle_at(20));
   EXPECT_NE(moving_digest(pattern), digest);
 
-  std::filesystem::remove(folder / "t_09.obj");
+  std::filesystem::remove(folder_ / "t_09.obj");
   expect_error(Exit::scene, {"t_##.obj: frame 9 is missing: t_09.obj", "8 to 11"},
                [&] { open_moving(pattern); });
   EXPECT_TRUE(moving_files(pattern).empty());
   expect_error(Exit::scene, {"no file has such a name", "none_0000.ply"},
-               [&] { open_moving(folder / "none_####.ply"); });
-  expect_error(Exit::scene, {"folder"}, [&] { open_moving(folder / "none/t_##.obj"); });
-  folder.write("t_09.obj", "f 1 2 3\n");
+               [&] { open_moving(folder_ / "none_####.ply"); });
+  expect_error(Exit::scene, {"folder"}, [&] { open_moving(folder_ / "none/t_##.obj"); });
+  folder_.write("t_09.obj", "f 1 2 3\n");
   const auto broken = open_moving(pattern);
   expect_error(Exit::scene, {"t_09.obj"}, [&] { broken.mesh(1); });
   EXPECT_EQ(broken.mesh(3).triangles.size(), 1u);
 }
 
 // Single precision about 0 would round the coordinates to multiples of 8.
-TEST(Moving, FramesFarFromZeroHaveTheFirstOnesOrigin) {
-  const Folder folder;
+TEST_F(Moving, FramesFarFromZeroHaveTheFirstOnesOrigin) {
   const double far = 100'000'000;
-  folder.write("f0.obj", triangle_at(far));
-  folder.write("f1.obj", triangle_at(far + 3.25));
-  const auto scene = open_moving(folder / "f#.obj");
+  folder_.write("f0.obj", triangle_at(far));
+  folder_.write("f1.obj", triangle_at(far + 3.25));
+  const auto scene = open_moving(folder_ / "f#.obj");
   const Mesh first = scene.mesh(0), second = scene.mesh(1);
   EXPECT_EQ(first.origin, second.origin);
   EXPECT_EQ(second.vertices[0].x - first.vertices[0].x, 3.25f);
@@ -148,10 +148,9 @@ std::string animated_gltf() {
       "channels":[{"sampler":0,"target":{"node":0,"path":"translation"}}]}])");
 }
 
-TEST(Moving, AnimationsOfGltfFilesAreFrames) {
-  const Folder folder;
-  folder.write("a.glb", animated_gltf());
-  const std::string path = folder / "a.glb";
+TEST_F(Moving, AnimationsOfGltfFilesAreFrames) {
+  folder_.write("a.glb", animated_gltf());
+  const std::string path = folder_ / "a.glb";
   const auto first = open_moving(path);
   // One second; the frame that would repeat the first one is left out.
   ASSERT_EQ(first.frames, frames_per_second);
@@ -177,23 +176,22 @@ TEST(Moving, AnimationsOfGltfFilesAreFrames) {
   }
 }
 
-TEST(Moving, GltfFilesInWhichNothingMovesAreRefused) {
-  const Folder folder;
+TEST_F(Moving, GltfFilesInWhichNothingMovesAreRefused) {
   GltfBuilder b;
   b.floats({0}, "SCALAR", 1);
   b.floats({0, 0, 7}, "VEC3", 3);
   const std::string scene =
       R"("meshes":[{"primitives":[{"attributes":{"POSITION":0}}]}],"nodes":[{"mesh":0}])";
-  folder.write("still.glb", b.file(scene));
+  folder_.write("still.glb", b.file(scene));
   expect_error(Exit::scene, {"still.glb: nothing moves", "no animation"},
-               [&] { open_moving(folder / "still.glb"); });
-  folder.write("pose.glb", b.file(scene + R"(,"animations":[{"name":"pose","samplers":[{"input":1,
+               [&] { open_moving(folder_ / "still.glb"); });
+  folder_.write("pose.glb", b.file(scene + R"(,"animations":[{"name":"pose","samplers":[{"input":1,
       "output":2}],"channels":[{"sampler":0,"target":{"node":0,"path":"translation"}}]}])"));
   expect_error(Exit::scene, {"pose.glb: nothing moves", "0 pose"},
-               [&] { open_moving(folder / "pose.glb"); });
-  folder.write("broken.gltf", "{");
-  expect_error(Exit::scene, {"broken.gltf"}, [&] { open_moving(folder / "broken.gltf"); });
-  EXPECT_EQ(moving_frames(folder / "broken.gltf"), 1u);
+               [&] { open_moving(folder_ / "pose.glb"); });
+  folder_.write("broken.gltf", "{");
+  expect_error(Exit::scene, {"broken.gltf"}, [&] { open_moving(folder_ / "broken.gltf"); });
+  EXPECT_EQ(moving_frames(folder_ / "broken.gltf"), 1u);
 }
 
 }  // namespace

@@ -134,16 +134,17 @@ TEST(Mesh, OnlyVerticesOfTrianglesDecideOnTheOrigin) {
   EXPECT_EQ(one.origin, Vec3d{});
 }
 
-TEST(Load, ByNameAndByExtensionInAnyCase) {
-  const Folder folder;
+class Load : public FolderTest {};
+
+TEST_F(Load, ByNameAndByExtensionInAnyCase) {
   EXPECT_EQ(load("Flat:10").triangles.size(), 10u);
-  folder.write("a.PLY", triangle_ply);
-  folder.write("c.Obj", triangle_obj);
-  expect_same(load(folder / "a.PLY"), load(folder / "c.Obj"));
-  EXPECT_EQ(load(folder / "a.PLY").name, "a");
+  folder_.write("a.PLY", triangle_ply);
+  folder_.write("c.Obj", triangle_obj);
+  expect_same(load(folder_ / "a.PLY"), load(folder_ / "c.Obj"));
+  EXPECT_EQ(load(folder_ / "a.PLY").name, "a");
 }
 
-TEST(Load, EveryListedSceneLoads) {
+TEST_F(Load, EveryListedSceneLoads) {
   for (const Procedural& scene : procedural_scenes()) {
     const Mesh mesh = load(scene.name);
     EXPECT_EQ(mesh.name, scene.name);
@@ -153,7 +154,7 @@ TEST(Load, EveryListedSceneLoads) {
   }
 }
 
-TEST(Load, AnUnknownNameListsTheKnownOnes) {
+TEST_F(Load, AnUnknownNameListsTheKnownOnes) {
   for (const char* name : {"", "atriun", "sponza:1m", "no/such/file", "a\nb"}) {
     expect_error(Exit::usage, {"unknown scene `", "atrium, statue, stadium, pipes, empty", "huge"},
                  [&] { load(name); });
@@ -161,32 +162,29 @@ TEST(Load, AnUnknownNameListsTheKnownOnes) {
   expect_error(Exit::usage, {"is not a number of triangles"}, [] { load("atrium:lots"); });
 }
 
-TEST(Load, AFileThatCannotBeReadSaysWhy) {
-  const Folder folder;
+TEST_F(Load, AFileThatCannotBeReadSaysWhy) {
   for (const char* name : {"a.ply", "a.obj", "a.glb"}) {
-    const std::string path = folder / name;
+    const std::string path = folder_ / name;
     expect_error(Exit::scene, {path + ": cannot be read: No such file or directory"},
                  [&] { load(path); });
-    folder.write(name, "");
+    folder_.write(name, "");
     expect_error(Exit::scene, {path + ": it contains no triangle"}, [&] { load(path); });
   }
-  std::filesystem::create_directory(folder / "dir.ply");
+  std::filesystem::create_directory(folder_ / "dir.ply");
   expect_error(Exit::scene, {"dir.ply: cannot be read: it is a directory"},
-               [&] { load(folder / "dir.ply"); });
+               [&] { load(folder_ / "dir.ply"); });
   expect_error(Exit::scene, {"x.stl: unknown file type"},
-               [&] { load(folder.write("x.stl", "{}")); });
+               [&] { load(folder_.write("x.stl", "{}")); });
 }
 
-TEST(Load, DoesNotWaitForAPipe) {
-  const Folder folder;
-  const std::string path = folder / "pipe.obj";
+TEST_F(Load, DoesNotWaitForAPipe) {
+  const std::string path = folder_ / "pipe.obj";
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
   expect_error(Exit::scene, {"it is not a regular file"}, [&] { load(path); });
 }
 
-TEST(Load, AMissingMaterialIsNoReasonToSpeak) {
-  const Folder folder;
-  const std::string path = folder.write("a.obj", "mtllib gone.mtl\nusemtl gone\n" + triangle_obj);
+TEST_F(Load, AMissingMaterialIsNoReasonToSpeak) {
+  const std::string path = folder_.write("a.obj", "mtllib gone.mtl\nusemtl gone\n" + triangle_obj);
   ::testing::internal::CaptureStdout();
   ::testing::internal::CaptureStderr();
   EXPECT_EQ(load(path).triangles.size(), 1u);
@@ -226,42 +224,41 @@ Names companions(const std::string& scene) {
   return names;
 }
 
-TEST(Companions, AreFoundInObjFiles) {
-  const Folder folder;
+class Companions : public FolderTest {};
+
+TEST_F(Companions, AreFoundInObjFiles) {
   for (const char* name : {"a b.png", "c.png", "d.png", "e.png", "f.png", "unused.png"})
-    folder.write(name, "x");
-  folder.write("a.mtl",
-               "\xef\xbb\xbfMAP_KD a b.png\r\nnewmtl x\n map_d -o 0 0 c.png\nbump d.png\n");
-  folder.write("b.mtl", "map_Ks C:\\work\\e.png\nmap_Kd gone.png\n# map_Kd unused.png\n");
-  folder.write("two words.mtl", "disp -mm 0 1 f.png\n");
-  const std::string scene = folder.write("scene.obj",
-                                         "\xef\xbb\xbfmtllib a.mtl \\\nb.mtl\nv 0 0 nonsense\n"
-                                         "mtllib two words.mtl\nmtllib gone.mtl\n");
+    folder_.write(name, "x");
+  folder_.write("a.mtl",
+                "\xef\xbb\xbfMAP_KD a b.png\r\nnewmtl x\n map_d -o 0 0 c.png\nbump d.png\n");
+  folder_.write("b.mtl", "map_Ks C:\\work\\e.png\nmap_Kd gone.png\n# map_Kd unused.png\n");
+  folder_.write("two words.mtl", "disp -mm 0 1 f.png\n");
+  const std::string scene = folder_.write("scene.obj",
+                                          "\xef\xbb\xbfmtllib a.mtl \\\nb.mtl\nv 0 0 nonsense\n"
+                                          "mtllib two words.mtl\nmtllib gone.mtl\n");
   EXPECT_EQ(companions(scene), (Names{"a b.png", "a.mtl", "b.mtl", "c.png", "d.png", "e.png",
                                       "f.png", "two words.mtl"}));
 }
 
-TEST(Companions, AreFoundInGltfFiles) {
-  const Folder folder;
-  for (const char* name : {"a.bin", "b c.png"}) folder.write(name, "x");
-  const std::string scene = folder.write(
+TEST_F(Companions, AreFoundInGltfFiles) {
+  for (const char* name : {"a.bin", "b c.png"}) folder_.write(name, "x");
+  const std::string scene = folder_.write(
       "scene.gltf", R"({"asset":{"version":"2.0"},"buffers":[{"uri":"gone.bin","byteLength":1},)"
                     R"({"uri":"a.bin","byteLength":9},{"uri":"data:,x","byteLength":1}],)"
                     R"("images":[{"uri":"b%20c.png"}]})");
   EXPECT_EQ(companions(scene), (Names{"a.bin", "b c.png"}));
 }
 
-TEST(Companions, OtherScenesHaveNone) {
-  const Folder folder;
+TEST_F(Companions, OtherScenesHaveNone) {
   EXPECT_EQ(companions("atrium"), Names{});
-  EXPECT_EQ(companions(folder / "none.obj"), Names{});
-  EXPECT_EQ(companions(folder.write("a.ply", "ply")), Names{});
-  EXPECT_EQ(companions(folder.write("a.gltf", "{")), Names{});
+  EXPECT_EQ(companions(folder_ / "none.obj"), Names{});
+  EXPECT_EQ(companions(folder_.write("a.ply", "ply")), Names{});
+  EXPECT_EQ(companions(folder_.write("a.gltf", "{")), Names{});
 }
 
 // Ctrl-C while a scene is read, which may take minutes.
 
-class Interruption : public ::testing::Test {
+class Interruption : public FolderTest {
  protected:
   void SetUp() override { simt::interrupt(); }
   void TearDown() override { simt::clear_interrupt(); }
@@ -270,22 +267,20 @@ class Interruption : public ::testing::Test {
 TEST_F(Interruption, EndsReadingOfEveryFormat) {
   EXPECT_THROW(parse_obj(triangle_obj, "a.obj"), simt::Stopped);
   EXPECT_THROW(parse_ply(bytes_of(triangle_ply), "a.ply"), simt::Stopped);
-  const Folder folder;
-  EXPECT_THROW(load(folder.write("a.obj", triangle_obj)), simt::Stopped);
-  EXPECT_EQ(digest(folder.write("a.obj", triangle_obj)), "");
+  EXPECT_THROW(load(folder_.write("a.obj", triangle_obj)), simt::Stopped);
+  EXPECT_EQ(digest(folder_.write("a.obj", triangle_obj)), "");
 }
 
 // It is not taken for a fault of the file that is being read.
 TEST_F(Interruption, OfACompanionFileIsNoFaultOfIt) {
-  const Folder folder;
   Appearance appearance;
-  TextureFiles textures(folder.write("a.obj", ""), appearance);
-  folder.write("a.png", "not a picture");
+  TextureFiles textures(folder_.write("a.obj", ""), appearance);
+  folder_.write("a.png", "not a picture");
   EXPECT_THROW(textures.read("a.png"), simt::Stopped);
   gltf::Document document;
   document.buffers.push_back({.uri = "a.bin", .bytes = 36});
-  folder.write("a.bin", std::string(36, '\0'));
-  EXPECT_THROW(gltf::Accessors(document, {}, folder / "a.gltf"), simt::Stopped);
+  folder_.write("a.bin", std::string(36, '\0'));
+  EXPECT_THROW(gltf::Accessors(document, {}, folder_ / "a.gltf"), simt::Stopped);
 }
 
 // A face may have millions of corners.
