@@ -96,7 +96,6 @@ class Place:
     def left_behind(self):
         return sorted(set(os.listdir(".")) - self.inputs - {self.out})
 
-
     def remove_others(self):
         for path in self.left_behind():
             os.remove(path)

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <functional>
 #include <string>
 
 #include "simt/device.hpp"
@@ -105,9 +106,7 @@ TEST(MatrixMarket, ReadsAnyLineEndsAndBlanks) {
 }
 
 TEST(MatrixMarket, ErrorsNameTheLine) {
-  const auto refuse = [](std::string_view text, const std::string& what) {
-    expect_error(parse_matrix_market, text, what);
-  };
+  const auto refuse = std::bind_front(expect_error, parse_matrix_market);
   refuse("", "1: the file is empty");
   refuse("1 2\n", "1: a Matrix Market file starts with '%%MatrixMarket matrix'");
   refuse("%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n4\n",
@@ -162,9 +161,7 @@ TEST(Metis, DropsLoopsAndMergesDuplicates) {
 }
 
 TEST(Metis, ErrorsNameTheLine) {
-  const auto refuse = [](std::string_view text, const std::string& what) {
-    expect_error(parse_metis, text, what);
-  };
+  const auto refuse = std::bind_front(expect_error, parse_metis);
   refuse("", "1: the file ends before the line 'VERTICES EDGES'");
   refuse("% x\n\n", "2: the file ends before the line 'VERTICES EDGES'");
   refuse("4\n", "1: the number of edges is missing");
@@ -226,9 +223,7 @@ TEST(EdgeList, IgnoresFurtherColumnsAndLineEnds) {
 }
 
 TEST(EdgeList, ErrorsNameTheLine) {
-  const auto refuse = [](std::string_view text, const std::string& what) {
-    expect_error(parse_edge_list, text, what);
-  };
+  const auto refuse = std::bind_front(expect_error, parse_edge_list);
   refuse("", "1: the file has no edges");
   refuse("# nothing\n#\n", "2: the file has no edges");
   refuse("1 2\n3\n", "2: the second id is missing");
