@@ -127,8 +127,8 @@ class MeshScene(Scene):
             a, b = (lo - origins) / directions, (hi - origins) / directions
         enter, leave = xp.amax(xp.minimum(a, b), -1), xp.amin(xp.maximum(a, b), -1)
         return {
-            "rays": origins,
-            "directions": xp.broadcast_to(directions, origins.shape),
+            "rays": xp.broadcast_to(origins, a.shape),
+            "directions": xp.broadcast_to(directions, a.shape),
             "t_min": xp.where(enter > t_min, enter, t_min),
             "t_max": xp.where(leave < t_max, leave, t_max),
         }

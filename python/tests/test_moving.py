@@ -87,6 +87,8 @@ def test_a_ray_meets_the_meshes_of_its_world_only(device, t_max):
         assert found.any() and set(meshes[found]) <= set(inside)
         ids = np.where(found, first[meshes] + triangles, hw.INVALID_ID).astype(np.uint32)
         assert_same_hits(hw.RayHits(t_hit=hits.t_hit[mine], primitive_ids=ids), expected)
+    one = scene.cast_rays(**scene.rays_in(3, rays[3, :3], rays[:, 3:], t_max=t_max))
+    assert one.t_hit.shape == (4000,) and one.t_hit[3] == hits.t_hit[3]
 
 
 @needs_gpu
