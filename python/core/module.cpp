@@ -31,8 +31,6 @@ using OptionalOutput = std::optional<WriteArray>;
 using Streams = std::vector<std::uintptr_t>;  // the caller's streams to wait for
 using Triple = std::tuple<double, double, double>;
 
-Vec3d to_vector(const Triple& t) { return {std::get<0>(t), std::get<1>(t), std::get<2>(t)}; }
-
 // Raises an exception of heapwood/_errors.py.
 void raise(const char* class_name, const std::string& message) {
   const nb::object type = nb::module_::import_("heapwood._errors").attr(class_name);
@@ -160,10 +158,12 @@ class Scene {
  public:
   Scene(const ReadArray& vertices, const ReadArray& triangles, const std::string& device,
         int threads, bool watertight, const std::string& allocator, const std::string& prefer,
-        std::size_t batch_bytes, bool keep_workspace, const Streams& streams) {
+        std::size_t batch_bytes, bool keep_workspace, const Streams& streams,
+        const OptionalArray& poses) {
     const ArrayFacts corners = ArrayFacts::of(vertices), indices = ArrayFacts::of(triangles);
     const MeshArray corner_array = mesh_array("vertices", corners),
                     index_array = mesh_array("triangles", indices);
+    const std::vector<double> numbers = numbers_of(poses);
     const nb::gil_scoped_release released;
     // Restored because looking for devices changes the current one.
     const simt::CallerDevice restored(
@@ -180,24 +180,18 @@ class Scene {
     options.batch_bytes = batch_bytes;
     options.keeps_workspace = keep_workspace;
     wait(options.device, streams);
-    mesh_ = std::make_unique<TracedMesh>(corner_array, index_array, options);
+    mesh_ = std::make_unique<TracedMesh>(corner_array, index_array, options, numbers);
   }
 
-  // poses: the numbers of Poses for several meshes, or nothing. lo, hi: the bounds of all of them.
-  void update(const ReadArray& vertices, const Streams& streams, const OptionalArray& poses,
-              const Triple& lo, const Triple& hi) {
+  void update(const ReadArray& vertices, const Streams& streams, const OptionalArray& poses) {
     const ArrayFacts facts = ArrayFacts::of(vertices);
     const MeshArray array = mesh_array("vertices", facts);
     check_device("vertices", facts.on_gpu, facts.gpu, mesh_->device());
-    std::optional<Placement> placement;
-    if (poses) {
-      const auto* const first = static_cast<const double*>(poses->data());
-      placement = {{first, first + poses->size()}, to_vector(lo), to_vector(hi)};
-    }
+    const std::vector<double> numbers = numbers_of(poses);
     const nb::gil_scoped_release released;
     const simt::CallerDevice restored(mesh_->device().id);
     wait(mesh_->device(), streams);
-    mesh_->update(array, placement);
+    mesh_->update(array, numbers);
   }
 
   // side: of the triangles, see RayJob.
@@ -281,7 +275,8 @@ class Scene {
     std::optional<Camera> camera;
     if (view) {
       const auto& [eye, target] = *view;
-      camera = Camera{to_vector(eye), to_vector(target)};
+      camera = Camera{{std::get<0>(eye), std::get<1>(eye), std::get<2>(eye)},
+                      {std::get<0>(target), std::get<1>(target), std::get<2>(target)}};
     }
     job.progress = [](unsigned, unsigned) { raise_pending_signal(); };
     const nb::gil_scoped_release released;
@@ -334,6 +329,13 @@ class Scene {
   std::size_t triangles() const { return mesh_->triangles(); }
 
  private:
+  // The numbers of Poses, which the caller gives as float64.
+  static std::vector<double> numbers_of(const OptionalArray& poses) {
+    if (!poses) return {};
+    const auto* const first = static_cast<const double*>(poses->data());
+    return {first, first + poses->size()};
+  }
+
   // Runs f, which may wait for an update(), without the interpreter's lock.
   template <class F>
   static std::invoke_result_t<F> without_lock(F f) {
@@ -461,12 +463,13 @@ NB_MODULE(_core, m) {
                    [](const RayInput& input) { return input.rays.arrays.origins.is_double; });
   nb::class_<Scene>(m, "Scene")
       .def(nb::init<const ReadArray&, const ReadArray&, const std::string&, int, bool,
-                    const std::string&, const std::string&, std::size_t, bool, const Streams&>(),
+                    const std::string&, const std::string&, std::size_t, bool, const Streams&,
+                    const OptionalArray&>(),
            nb::arg("vertices"), nb::arg("triangles"), nb::arg("device"), nb::arg("threads"),
            nb::arg("watertight"), nb::arg("allocator"), nb::arg("prefer"), nb::arg("batch_bytes"),
-           nb::arg("keep_workspace"), nb::arg("streams"))
+           nb::arg("keep_workspace"), nb::arg("streams"), nb::arg("poses").none())
       .def("update", &Scene::update, nb::arg("vertices"), nb::arg("streams"),
-           nb::arg("poses").none() = nb::none(), nb::arg("lo") = Triple{}, nb::arg("hi") = Triple{})
+           nb::arg("poses").none())
       .def("cast", &Scene::cast, nb::arg("rays"), nb::arg("streams"), nb::arg("side"),
            nb::arg("t_hit").none(), nb::arg("primitive_ids").none(),
            nb::arg("primitive_uvs").none(), nb::arg("primitive_normals").none())

@@ -42,11 +42,13 @@ struct Queries {
                 std::uint32_t* counts);
   void (*list)(const simt::DeviceId&, const render::SceneData&, const RayJob&,
                const std::int64_t* splits, std::uint32_t first_ray, const ListArrays&);
-  // Copies the triangles. Returns the bounds of the vertices to which they refer, or nothing if an
-  // index is out of range or such a vertex is not finite in single precision.
+  // Copies the triangles. Returns the bounds of the vertices to which they refer, placed by the
+  // poses, or nothing if an index is out of range or such a vertex is not finite in single
+  // precision.
   std::optional<MeshBounds> (*load_triangles)(const simt::DeviceId&, const IndexRows&,
-                                              const Rows& vertices, std::size_t vertex_count,
-                                              Triangle* to, std::size_t count);
+                                              const Rows& vertices, const Poses&,
+                                              std::size_t vertex_count, Triangle* to,
+                                              std::size_t count);
   // Copies the vertices, placed by the poses. Returns the index of the first one that is not
   // finite, or `count`. `word` is memory for this function.
   std::size_t (*load_vertices)(const simt::DeviceId&, const Rows&, const Poses&,

@@ -110,11 +110,12 @@ struct QueriesOf {
 
   static std::optional<MeshBounds> load_triangles(const simt::DeviceId& device,
                                                   const IndexRows& from, const Rows& vertices,
-                                                  std::size_t vertex_count, Triangle* to,
-                                                  std::size_t count) {
+                                                  const Poses& poses, std::size_t vertex_count,
+                                                  Triangle* to, std::size_t count) {
     const MeshCheck none;
     const simt::Buffer<MeshCheck> check(device, {&none, 1});
-    Launcher(device).for_each(count, LoadTriangles{from, vertices, vertex_count, to, check.data()});
+    Launcher(device).for_each(count,
+                              LoadTriangles{from, vertices, poses, vertex_count, to, check.data()});
     const MeshCheck seen = check.download().front();
     if (seen.invalid != 0) return {};
     return MeshBounds{{seen.lo(0), seen.lo(1), seen.lo(2)}, {seen.hi(0), seen.hi(1), seen.hi(2)}};

@@ -206,32 +206,34 @@ struct MeshCheck {
   static constexpr std::uint64_t sign = std::uint64_t{1} << 63;
 };
 
-// Reads the caller's triangles.
+// Reads the caller's triangles; finds the bounds of their vertices, placed by the poses.
 struct LoadTriangles {
   IndexRows from;
   Rows vertices;
+  Poses poses;
   std::uint64_t vertex_count;
   Triangle* to;
   MeshCheck* check;
 
   HEAPWOOD_FN void operator()(std::size_t i) const {
     constexpr double max_float = std::numeric_limits<float>::max();
-    std::uint64_t v[3];
+    double lo[3] = {max_float, max_float, max_float}, hi[3] = {-max_float, -max_float, -max_float};
     for (unsigned k = 0; k < 3; ++k) {
-      v[k] = from.at(i, k);
-      if (v[k] >= vertex_count) return reject();
-      to[i].v[k] = static_cast<std::uint32_t>(v[k]);
+      const std::uint64_t v = from.at(i, k);
+      if (v >= vertex_count) return reject();
+      to[i].v[k] = static_cast<std::uint32_t>(v);
+      const Vec3d at = poses.placed(v, vertices.point(v));
+      const double p[3] = {at.x, at.y, at.z};
+      for (unsigned axis = 0; axis < 3; ++axis) {
+        const double x = p[axis];
+        if (!(x >= -max_float && x <= max_float)) return reject();
+        lo[axis] = x < lo[axis] ? x : lo[axis];
+        hi[axis] = x > hi[axis] ? x : hi[axis];
+      }
     }
     for (unsigned axis = 0; axis < 3; ++axis) {
-      double lo = max_float, hi = -max_float;
-      for (unsigned k = 0; k < 3; ++k) {
-        const double x = vertices.at(v[k], axis);
-        if (!(x >= -max_float && x <= max_float)) return reject();
-        lo = x < lo ? x : lo;
-        hi = x > hi ? x : hi;
-      }
-      raise(check->largest[0][axis], MeshCheck::key(hi));
-      raise(check->largest[1][axis], MeshCheck::key(-lo));
+      raise(check->largest[0][axis], MeshCheck::key(hi[axis]));
+      raise(check->largest[1][axis], MeshCheck::key(-lo[axis]));
     }
   }
 
@@ -258,8 +260,7 @@ struct LoadVertices {
   std::uint64_t* first_invalid;
 
   HEAPWOOD_FN void operator()(std::size_t i) const {
-    const Vec3d given{from.at(i, 0), from.at(i, 1), from.at(i, 2)};
-    const Vec3 v = to_float(poses.placed(i, given) - mesh_origin);
+    const Vec3 v = to_float(poses.placed(i, from.point(i)) - mesh_origin);
     to[i] = v;
     if ((v.x * 0.0f + v.y * 0.0f) + v.z * 0.0f == 0) return;
     simt::atomic_ref<std::uint64_t> first(*first_invalid);

@@ -28,6 +28,8 @@ struct Rows {
     return is_double ? static_cast<const double*>(data)[k]
                      : static_cast<double>(static_cast<const float*>(data)[k]);
   }
+  // The first three columns.
+  HEAPWOOD_INLINE Vec3d point(std::size_t i) const { return {at(i, 0), at(i, 1), at(i, 2)}; }
   std::size_t number_bytes() const { return is_double ? sizeof(double) : sizeof(float); }
   // The rows beginning with row `first`.
   Rows from(std::size_t first) const { return from_column(first * stride); }
@@ -57,7 +59,7 @@ struct IndexRows {
 };
 
 // Where meshes that move are: 13 numbers per mesh, the first of its vertices and a matrix of three
-// rows and four columns. Without meshes all vertices stay.
+// rows and four columns. Without numbers all vertices stay.
 struct Poses {
   const double* numbers = nullptr;
   std::uint32_t count = 0;
@@ -106,9 +108,7 @@ struct RayArrays {
   float max_origin = 0;  // rays with larger coordinates are moved
 
   // An origin relative to the mesh's.
-  HEAPWOOD_INLINE Vec3d origin(std::size_t i) const {
-    return Vec3d{origins.at(i, 0), origins.at(i, 1), origins.at(i, 2)} - mesh_origin;
-  }
+  HEAPWOOD_INLINE Vec3d origin(std::size_t i) const { return origins.point(i) - mesh_origin; }
   HEAPWOOD_INLINE kdtree::Ray ray(std::size_t i) const {
     return checked(
         i, to_float(origin(i)),
@@ -137,9 +137,8 @@ struct RayArrays {
           std::fabs(o.z) > max_origin)) {
       return {ray};
     }
-    const Vec3d direction{directions.at(i, 0), directions.at(i, 1), directions.at(i, 2)};
     const kdtree::MovedRay to =
-        kdtree::moved_to_box(bounds, origin(i), direction, ray.tmin, ray.tmax);
+        kdtree::moved_to_box(bounds, origin(i), directions.point(i), ray.tmin, ray.tmax);
     return {to.ray, to.distance};
   }
   // Whether the rays are one array with six numbers per row.

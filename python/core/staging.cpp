@@ -101,10 +101,11 @@ const void* Staging::copy(const void* from, std::size_t bytes) {
   return to;
 }
 
-const double* Staging::poses(const std::vector<double>& numbers) {
+Poses Staging::poses(const std::vector<double>& numbers) {
+  if (numbers.empty()) return {};
   void* const to = memory(rows_[1], numbers.size() * sizeof(double));
   simt::device_upload(device_, to, numbers.data(), numbers.size() * sizeof(double));
-  return static_cast<const double*>(to);
+  return {static_cast<const double*>(to), static_cast<std::uint32_t>(numbers.size() / Poses::each)};
 }
 
 StagingPool::Lease::Lease(StagingPool& pool, const simt::DeviceId& device) : pool_(pool) {

@@ -101,6 +101,14 @@ void check_finite(const Rows& vertices, std::size_t count, const std::vector<Tri
   }
 }
 
+// Throws an error that says which vertex, or which placed vertex, is not finite.
+[[noreturn]] void refuse(const MeshArray& vertices, const std::vector<Triangle>& triangles,
+                         const simt::DeviceId& device) {
+  const Placed corners(vertices, false, device);
+  check_finite(rows_of(corners.array()), vertices.rows, triangles);
+  throw Error(Exit::scene, "transforms: a placed vertex is not finite in single precision");
+}
+
 // Refuses sizes whose products leave single precision: rays would miss without an error.
 void check_size(const Vec3d& lo, const Vec3d& hi) {
   constexpr double min_size = 1e-12, max_size = 1e15;
@@ -125,13 +133,14 @@ Vec3d moved_back(const Vec3d& origin, const Vec3& v) { return origin + to_double
 }  // namespace
 
 TracedMesh::TracedMesh(const MeshArray& vertices, const MeshArray& triangles,
-                       const MeshOptions& options)
+                       const MeshOptions& options, const std::vector<double>& poses)
     : options_(options) {
-  load(vertices, triangles);
+  load(vertices, triangles, poses);
   build();
 }
 
-void TracedMesh::load(const MeshArray& vertices, const MeshArray& triangles) {
+void TracedMesh::load(const MeshArray& vertices, const MeshArray& triangles,
+                      const std::vector<double>& numbers) {
   if (triangles.rows == 0)
     throw Error(Exit::scene, "triangles: there are none: a scene needs at least one");
   if (triangles.rows > kdtree::max_triangles) {
@@ -143,52 +152,27 @@ void TracedMesh::load(const MeshArray& vertices, const MeshArray& triangles) {
                 "vertices: " + std::to_string(vertices.rows) + ": at most 2^32 - 1 in a scene");
   }
   const simt::DeviceId& device = options_.device.id;
-  if (device.kind != simt::DeviceKind::cuda || !load_on_gpu(vertices, triangles))
-    load_on_host(vertices, triangles);
-}
-
-// Returns false if the mesh is not valid; load_on_host() then finds out why.
-bool TracedMesh::load_on_gpu(const MeshArray& vertices, const MeshArray& triangles) {
-  const simt::DeviceId& device = options_.device.id;
-  const Placed corners(vertices, true, device), indices(triangles, true, device);
+  const bool gpu = device.kind == simt::DeviceKind::cuda;
+  const Placed corners(vertices, gpu, device), indices(triangles, gpu, device);
   const Rows rows = rows_of(corners.array());
+  const StagingPool::Lease staging(staging_, device);
+  const Poses poses = (*staging).poses(numbers);
   simt::Buffer<Triangle> loaded_triangles(device, triangles.rows);
   const std::optional<MeshBounds> bounds =
       queries(device).load_triangles(device, {indices.array().data, index_type(triangles)}, rows,
-                                     vertices.rows, loaded_triangles.data(), triangles.rows);
-  if (!bounds) return false;
+                                     poses, vertices.rows, loaded_triangles.data(), triangles.rows);
+  if (!bounds) {
+    const Placed on_host(triangles, false, device);
+    refuse(vertices, triangles_of(on_host.array(), vertices.rows), device);
+  }
   check_size(bounds->lo, bounds->hi);
   origin_ = scenes::origin_for(bounds->lo, bounds->hi);
   vertices_ = vertices.rows;
   simt::Buffer<Vec3> loaded_vertices(device, vertices.rows);
-  const StagingPool::Lease staging(staging_, device);
-  queries(device).load_vertices(device, rows, {}, origin_, loaded_vertices.data(), vertices.rows,
+  queries(device).load_vertices(device, rows, poses, origin_, loaded_vertices.data(), vertices.rows,
                                 (*staging).word());
   mesh_ =
       std::make_unique<kdtree::DeviceMesh>(std::move(loaded_vertices), std::move(loaded_triangles));
-  return true;
-}
-
-void TracedMesh::load_on_host(const MeshArray& vertices, const MeshArray& triangles) {
-  const simt::DeviceId& device = options_.device.id;
-  const Placed corners(vertices, false, device), indices(triangles, false, device);
-  const Rows rows = rows_of(corners.array());
-  scenes::Mesh mesh;
-  mesh.triangles = triangles_of(indices.array(), vertices.rows);
-  check_finite(rows, vertices.rows, mesh.triangles);
-  if (rows.is_double) {
-    scenes::place_vertices(mesh, {static_cast<const double*>(rows.data), 3 * vertices.rows});
-  } else {
-    const auto* const first = static_cast<const Vec3*>(rows.data);
-    mesh.vertices.assign(first, first + vertices.rows);
-    scenes::place_vertices(mesh);
-  }
-  origin_ = mesh.origin;
-  vertices_ = mesh.vertices.size();
-  const kdtree::MeshView view{mesh.vertices, mesh.triangles};
-  const Box bounds = scenes::bounds(mesh);
-  check_size(to_double(bounds.lo), to_double(bounds.hi));
-  mesh_ = std::make_unique<kdtree::DeviceMesh>(device, view);
 }
 
 // The size of the first pool: that of `--pool fast` for small meshes, else about four times what is
@@ -302,7 +286,7 @@ void TracedMesh::require_tree() const {
     throw Error(Exit::failed, "scene: the last update() failed: update it again before a query");
 }
 
-void TracedMesh::update(const MeshArray& vertices, const std::optional<Placement>& placement) {
+void TracedMesh::update(const MeshArray& vertices, const std::vector<double>& numbers) {
   const std::unique_lock lock(mutex_);
   if (vertices.rows != vertices_) {
     throw Error(Exit::usage, "vertices: " + std::to_string(vertices.rows) + ": expected " +
@@ -316,12 +300,14 @@ void TracedMesh::update(const MeshArray& vertices, const std::optional<Placement
     rows.data = (*staging).copy(vertices.data, bytes_of(vertices));
   if (next_vertices_.size() == 0) next_vertices_ = simt::Buffer<Vec3>(device, vertices.rows);
   Vec3d origin = origin_;
-  Poses poses;
-  if (placement) {
-    check_size(placement->lo, placement->hi);
-    poses = {(*staging).poses(placement->numbers),
-             static_cast<std::uint32_t>(placement->numbers.size() / Poses::each)};
-    origin = scenes::origin_for(placement->lo, placement->hi);
+  const Poses poses = (*staging).poses(numbers);
+  if (poses.count > 0) {
+    Triangle* const own = mesh_->triangles.data();
+    const std::optional<MeshBounds> bounds = queries(device).load_triangles(
+        device, {own, IndexRows::Type::uint32}, rows, poses, vertices_, own, triangles());
+    if (!bounds) refuse(vertices, mesh_->triangles.download(), device);
+    check_size(bounds->lo, bounds->hi);
+    origin = scenes::origin_for(bounds->lo, bounds->hi);
   }
   const std::size_t invalid = queries(device).load_vertices(
       device, rows, poses, origin, next_vertices_.data(), vertices.rows, (*staging).word());

@@ -47,7 +47,7 @@ class Staging {
   std::int64_t* splits(const std::int64_t* from, std::size_t count);
   // Copies of vertices and of numbers of Poses.
   const void* copy(const void* from, std::size_t bytes);
-  const double* poses(const std::vector<double>& numbers);
+  Poses poses(const std::vector<double>& numbers);
 
   // Bytes per ray that upload() needs.
   static std::size_t ray_bytes(const RayArrays& rays);
@@ -99,12 +99,6 @@ struct MeshOptions {
   bool keeps_workspace = true;  // of a GPU's builder, from the first update on
 };
 
-// The poses of several meshes and the bounds of all of them there.
-struct Placement {
-  std::vector<double> numbers;  // as in Poses
-  Vec3d lo, hi;
-};
-
 // A query; of points if `rays` has no directions. Rays and results are all in the host's memory, or
 // all in that of the mesh's GPU.
 struct RayQuery {
@@ -131,7 +125,10 @@ struct Camera {
 // Functions throw an Error with Exit::scene if vertices and triangles are not a mesh.
 class TracedMesh {
  public:
-  TracedMesh(const MeshArray& vertices, const MeshArray& triangles, const MeshOptions& options);
+  // With poses, the numbers of Poses, the vertices are those of several meshes before they are
+  // placed; update() is the same.
+  TracedMesh(const MeshArray& vertices, const MeshArray& triangles, const MeshOptions& options,
+             const std::vector<double>& poses = {});
 
   const simt::DeviceInfo& device() const { return options_.device; }
   // These numbers never change.
@@ -139,9 +136,8 @@ class TracedMesh {
   std::size_t triangles() const { return mesh_->triangles.size(); }
 
   // Replaces all vertices and builds a new tree. After an error in the vertices the mesh is as
-  // before; after any other error queries throw until an update succeeds. With a placement, the
-  // vertices are those of several meshes before they are placed.
-  void update(const MeshArray& vertices, const std::optional<Placement>& placement = {});
+  // before; after any other error queries throw until an update succeeds.
+  void update(const MeshArray& vertices, const std::vector<double>& poses = {});
 
   // Finds closest hits or, if out.any is wanted, only whether there are hits. `out` has `count`
   // rows for each result that is wanted.
@@ -169,9 +165,8 @@ class TracedMesh {
   render::Image render(render::RenderJob job, const std::optional<Camera>& camera) const;
 
  private:
-  void load(const MeshArray& vertices, const MeshArray& triangles);
-  bool load_on_gpu(const MeshArray& vertices, const MeshArray& triangles);
-  void load_on_host(const MeshArray& vertices, const MeshArray& triangles);
+  void load(const MeshArray& vertices, const MeshArray& triangles,
+            const std::vector<double>& numbers);
   void build();
   void fill_records();
   void require_tree() const;

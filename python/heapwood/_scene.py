@@ -160,7 +160,9 @@ class Scene:
         corners = import_value("vertices", vertices, stream, gpu, 3)
         indices = import_value("triangles", triangles, stream, gpu, 3, whole=True)
         streams = streams_of(corners, indices)
-        self._core = _core.Scene(corners.core, indices.core, **options, streams=streams)
+        self._core = _core.Scene(
+            corners.core, indices.core, **options, streams=streams, poses=self._poses()
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickles mesh and options; a copy or an unpickled scene builds its own tree."""
@@ -183,6 +185,11 @@ class Scene:
     @property
     def triangle_count(self) -> int:
         return self._core.triangles
+
+    @property
+    def vertices(self) -> np.ndarray:
+        """(V, 3) float64: where the vertices are, as far as single precision tells."""
+        return self._core.mesh()[0]
 
     @property
     def triangles(self) -> np.ndarray:
@@ -208,7 +215,7 @@ class Scene:
         If a vertex is not finite (SceneError) the scene stays as it is.
         """
         corners = import_value("vertices", vertices, stream, self._gpu, 3)
-        self._core.update(corners.core, streams_of(corners))
+        self._core.update(corners.core, streams_of(corners), self._poses())
 
     def cast_rays(
         self,
@@ -408,6 +415,10 @@ class Scene:
         spp, seed = _whole("spp", spp, 0), _whole("seed", seed, 0)
         self._core.render(picture, str(mode), view, str(up), _number("fov", fov), spp, seed)
         return picture
+
+    def _poses(self) -> np.ndarray | None:
+        """How the extension module places the vertices (MeshScene)."""
+        return None
 
     @property
     def _gpu(self) -> int:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Several meshes that move, worlds, one-sided triangles, and gradients for PyTorch."""
+"""Several meshes that move, one-sided triangles, and gradients for PyTorch."""
 
+import copy
 import pickle
 
 import numpy as np
@@ -10,7 +11,6 @@ from meshes import brute_force, cube, devices, needs_gpu, random_rays, soup, sph
 import heapwood as hw
 
 MESHES = [sphere(), cube(), soup(50), sphere(6, 0.5)]
-WORLDS = [0, 3, 3, 1]
 
 
 def poses(spread: float = 4.0, seed: int = 3) -> np.ndarray:
@@ -54,80 +54,81 @@ def test_moved_meshes_are_hit_where_they_are(device, far):
 def test_new_vertices_are_placed_as_the_old_ones():
     matrices, rays = poses(), random_rays(1000, scale=8)
     scene = hw.MeshScene(MESHES, transforms=matrices, device="cpu")
-    with pytest.raises(hw.SceneError, match="not finite"):
+    with pytest.raises(hw.SceneError, match="vertices: vertex 0 is not finite"):
         scene.update(np.full((scene.vertex_count, 3), np.nan))
     with pytest.raises(ValueError, match="as many as the scene has"):
         scene.update(np.zeros((3, 3)))
+    with pytest.raises(hw.SceneError, match="the scene is .* long"):
+        scene.move(matrices * 1e16)
     assert_same_hits(scene.cast_rays(rays), placed(MESHES, matrices).cast_rays(rays))
     smaller = [(0.5 * v, t) for v, t in MESHES]
-    scene.update(np.concatenate([v for v, _ in smaller]))
-    assert_same_hits(scene.cast_rays(rays), placed(smaller, matrices).cast_rays(rays))
+    given = np.concatenate([v for v, _ in smaller])
+    scene.update(given)
+    given += 10  # the scene has copies
+    matrices += 10
+    for again in (scene, copy.copy(scene), pickle.loads(pickle.dumps(scene))):
+        again.move(poses(seed=4)[:, :3])
+        expected = placed(smaller, poses(seed=4))
+        assert_same_hits(again.cast_rays(rays), expected.cast_rays(rays))
+        np.testing.assert_allclose(again.vertices, expected.vertices, atol=1e-6)
 
 
-@devices
-@pytest.mark.parametrize("t_max", [np.inf, 3.0])
-def test_a_ray_meets_the_meshes_of_its_world_only(device, t_max):
-    matrices = poses(spread=1)
-    scene = hw.MeshScene(MESHES, transforms=matrices, worlds=WORLDS, device=device)
-    rays, of_ray = random_rays(4000, scale=3), np.arange(4000) % 4
-    hits = scene.cast_rays(**scene.rays_in(of_ray, rays[:, :3], rays[:, 3:], t_max=t_max))
-    for world in range(4):
-        inside, mine = [k for k in range(4) if WORLDS[k] == world], of_ray == world
-        if not inside:
-            assert (hits.primitive_ids[mine] == hw.INVALID_ID).all()
-            continue
-        alone = placed([MESHES[k] for k in inside], matrices[inside])
-        expected = alone.cast_rays(rays[mine], t_max=t_max)
-        meshes, triangles = scene.split_ids(hits.primitive_ids[mine])
-        counts = [len(MESHES[k][1]) for k in inside]
-        first = np.zeros(5, int)
-        first[inside] = np.cumsum([0, *counts[:-1]])
-        found = hits.primitive_ids[mine] != hw.INVALID_ID
+def test_triangles_know_their_mesh():
+    scene = hw.MeshScene(MESHES, transforms=poses(), device="cpu")
+    rays, first = random_rays(1000, scale=8), np.cumsum([0, *(len(t) for _, t in MESHES)])
+    for ids in scene.cast_rays(rays).primitive_ids, scene.list_intersections(rays).primitive_ids:
+        meshes, triangles = scene.split_ids(ids)
+        found = ids != hw.INVALID_ID
+        assert set(meshes[found]) == {0, 1, 2, 3}
+        np.testing.assert_array_equal(first[meshes[found]] + triangles[found], ids[found])
+        assert (triangles[found] < np.diff(first)[meshes[found]]).all()
         assert (meshes[~found] == -1).all() and (triangles[~found] == -1).all()
-        assert found.any() and set(meshes[found]) <= set(inside)
-        ids = np.where(found, first[meshes] + triangles, hw.INVALID_ID).astype(np.uint32)
-        assert_same_hits(hw.RayHits(t_hit=hits.t_hit[mine], primitive_ids=ids), expected)
-    one = scene.cast_rays(**scene.rays_in(3, rays[3, :3], rays[:, 3:], t_max=t_max))
-    assert one.t_hit.shape == (4000,) and one.t_hit[3] == hits.t_hit[3]
+    assert [int(part) for part in scene.split_ids(int(first[2]))] == [2, 0]
+
+
+def test_only_triangles_decide_where_a_scene_is():
+    # An empty mesh, and a vertex that no triangle has, are far from the mesh that moves.
+    vertices = np.concatenate([cube()[0], [[np.nan] * 3]])
+    far = np.tile(np.eye(4), (2, 1, 1))
+    far[0, :3, 3] = 1e9
+    scene = hw.MeshScene([(vertices, cube()[1]), ([], [])], device="cpu")
+    scene.move(far)
+    hits = scene.cast_rays(np.array([1e9 + 0.1, 1e9 + 0.2, 1e9 + 5]), np.array([0, 0, -1.0]))
+    assert hits.t_hit == pytest.approx(4.5)
 
 
 @needs_gpu
 def test_moving_meshes_of_torch():
     torch = pytest.importorskip("torch")
     meshes = [tuple(torch.tensor(a, device="cuda") for a in mesh) for mesh in MESHES]
-    scene = hw.MeshScene(meshes, worlds=WORLDS, keep_workspace=False)
+    scene = hw.MeshScene(meshes, transforms=poses(seed=4), keep_workspace=False)
     scene.move(torch.tensor(poses(), device="cuda"))
-    other = hw.MeshScene(MESHES, worlds=WORLDS, transforms=poses(), device="cpu")
+    other = hw.MeshScene(MESHES, transforms=poses(), device="cpu")
     assert scene.tree.hash == other.tree.hash
-    worlds, rays = np.arange(4000) % 4, random_rays(4000, scale=8)
-    given = torch.tensor(worlds, device="cuda"), *torch.tensor(rays, device="cuda").split(3, dim=1)
-    hits = scene.cast_rays(**scene.rays_in(*given))
-    expected = other.cast_rays(**other.rays_in(worlds, rays[:, :3], rays[:, 3:]))
-    ids = hits.primitive_ids.cpu().numpy().view(np.uint32)
-    assert_same_hits(hw.RayHits(t_hit=hits.t_hit.cpu().numpy(), primitive_ids=ids), expected)
-    for mine, theirs in zip(scene.split_ids(hits.primitive_ids), other.split_ids(ids)):
-        np.testing.assert_array_equal(mine.cpu(), theirs)
-
-
-def test_mesh_scenes_can_be_pickled():
-    scene = hw.MeshScene(MESHES, transforms=poses()[:, :3], worlds=WORLDS, device="cpu")
-    again = pickle.loads(pickle.dumps(scene))
-    assert again.tree.hash == scene.tree.hash
-    np.testing.assert_array_equal(again.bounds, scene.bounds)
+    assert copy.copy(scene).tree.hash == other.tree.hash
+    ids = scene.cast_rays(torch.tensor(random_rays(4000, scale=8), device="cuda")).primitive_ids
+    mine, theirs = scene.split_ids(ids), other.split_ids(ids.cpu().numpy().view(np.uint32))
+    for found, expected in zip(mine, theirs):
+        np.testing.assert_array_equal(found.cpu(), expected)
 
 
 def test_wrong_meshes_and_transforms():
+    vertices, triangles = cube()
+    for wrong in (-1, 8):
+        broken = np.where(np.arange(36).reshape(12, 3) == 5, wrong, triangles)
+        with pytest.raises(hw.SceneError, match="triangles: those of mesh 1 refer to vertices"):
+            hw.MeshScene([(vertices, triangles), (vertices, broken), (vertices, triangles)])
     with pytest.raises(ValueError, match="meshes: there are none"):
         hw.MeshScene([])
-    with pytest.raises(ValueError, match="worlds: .*expected 4 whole numbers"):
-        hw.MeshScene(MESHES, worlds=[0, 1])
+    with pytest.raises(TypeError, match="stream: a MeshScene joins arrays"):
+        hw.MeshScene(MESHES, stream=1)
     scene = hw.MeshScene(MESHES, device="cpu")
     with pytest.raises(ValueError, match=r"transforms: shape \(4, 4\): expected \(4, 4, 4\)"):
         scene.move(np.eye(4))
-    with pytest.raises(hw.SceneError, match="transforms: a placed mesh is not finite"):
+    with pytest.raises(TypeError, match="transforms: complex128: expected real numbers"):
+        scene.move(np.full((4, 3, 4), 1j))
+    with pytest.raises(hw.SceneError, match="transforms: a placed vertex is not finite"):
         scene.move(np.full((4, 3, 4), np.nan))
-    with pytest.raises(ValueError, match="without worlds"):
-        scene.rays_in(0, [[0, 0, 0]], [[0, 0, 1]])
 
 
 @devices
