@@ -21,7 +21,7 @@ function(heapwood_is_listed header type published result)
   get_filename_component(name ${header} NAME_WE)
   string(REPLACE "_" "-" name "${name}")
   set(names ${name})
-  if(text MATCHES "(struct|class) ${type}[ :{][^\"]*[.]id = \"([^\"]+)\"")
+  if(text MATCHES "(struct|class) ${type}[ :{\n][^\"]*[.]id = \"([^\"]+)\"")
     set(names ${CMAKE_MATCH_2})
   endif()
   # A family of allocators, whose header has no allocator's name.
