@@ -194,14 +194,16 @@ class List {
       }
       if (locked) headers_.publish(position, State::free, h.link);
       seen_busy |= large && h.state != State::used;
-      if (walks == Walks::drawn && !refusing && ++hops % hops_per_draw == 0 && draws < max_draws &&
+      ++hops;
+      if (walks == Walks::drawn && !refusing && hops % hops_per_draw == 0 && draws < max_draws &&
           draw(thread, units, draws, h.link)) {
         start = h.link;
         wrapped = false;
       } else if (h.link < position) {
         wrapped = true;
       }
-      if ((h.link & 255) == 0 && thread.aborted()) return Result::busy;
+      // Counted in hops: the links between large chunks are multiples of every power of two.
+      if (hops % 256 == 0 && thread.aborted()) return Result::busy;
       if (wrapped && h.link >= start) break;
       position = h.link;
     }
