@@ -7,11 +7,12 @@
 // never become user data. A thread that pauses at a chunk while that is merged still reads a valid
 // header; the paper assumes that no thread pauses for so long.
 //
-// A chunk has two more states than free and used. busy: a search has locked it and may unlock it,
-// or its owner is freeing it. A search that meets a large enough busy chunk must look again before
-// it refuses. dead: merged with the chunk before it; its link is still valid. Only the owner of a
-// chunk stores to a header that is not free. All other threads only change free to busy, by an
-// exchange.
+// A chunk may also be busy: a search has locked it and may unlock it, its owner is merging it, or it
+// has been merged with the chunk before it; its link stays valid. A search that meets a large enough
+// busy chunk must look again before it refuses. Only the owner stores to a header that is not free.
+//
+// The table starts as 0. Offsets are relaxed: a thread may find an older header than the offset's, even
+// none, whose link leads on or, if it is 0, to the start.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +25,8 @@
 
 namespace heapwood::alloc::published {
 
-enum class State : std::uint32_t { free, used, busy, dead };
+// A lock sets bit 0 of a free chunk.
+enum class State : std::uint32_t { none, used, free, busy };
 
 struct Header {
   State state = State::used;
@@ -38,6 +40,11 @@ struct HeaderTable {
 
   HEAPWOOD_INLINE std::byte* address(std::uint32_t position) const {
     return first + std::size_t{position} * entry_bytes;
+  }
+  // Before other threads use the list.
+  HEAPWOOD_INLINE void init(std::uint32_t position, State state, std::uint32_t link) const {
+    const std::uint32_t words[2] = {link, static_cast<std::uint32_t>(state)};
+    std::memcpy(as<std::uint64_t>(address(position)), words, sizeof(words));
   }
   // Decodes a copy of a header's 8 bytes.
   static Header decode(const std::byte* copy) {
@@ -65,6 +72,10 @@ struct FusedHeaders : HeaderTable {
     h = unpacked(seen);
     return false;
   }
+  // Makes the locked chunk free or used. relaxed: continues the release sequence of the last owner.
+  HEAPWOOD_INLINE void leave(std::uint32_t position, State state) const {
+    word(position).fetch_and(packed(state, ~0u), simt::relaxed);
+  }
   // Flag and link as they were together at one moment.
   HEAPWOOD_INLINE Header snapshot(std::uint32_t position) const {
     return unpacked(word(position).load(simt::acquire));  // acquire: see try_lock
@@ -73,9 +84,17 @@ struct FusedHeaders : HeaderTable {
   HEAPWOOD_INLINE std::uint32_t link_of_owned(std::uint32_t position) const {
     return unpacked(word(position).load(simt::relaxed)).link;
   }
-  // Called by the owner. release: publishes the header at the link, and a free chunk's memory.
-  HEAPWOOD_INLINE void publish(std::uint32_t position, State state, std::uint32_t link) const {
-    word(position).store(packed(state, link), simt::release);
+  // Makes the units of the locked chunk up to `rest` a block, and the others a free chunk.
+  HEAPWOOD_INLINE void split(std::uint32_t position, std::uint32_t rest, std::uint32_t end) const {
+    // release: publishes the memory of the rest.
+    word(rest).store(packed(State::free, end), simt::release);
+    // release: publishes the header of the rest.
+    word(position).store(packed(State::used, rest), simt::release);
+  }
+  // Frees a block and, with `merges`, the locked chunk behind it, which ends at `end`. release:
+  // publishes the block's memory and the header at the end.
+  HEAPWOOD_INLINE void free(std::uint32_t position, std::uint32_t end, bool /*merges*/) const {
+    word(position).store(packed(State::free, end), simt::release);
   }
 
  private:
@@ -94,16 +113,20 @@ struct FusedHeaders : HeaderTable {
 struct TwoWordHeaders : HeaderTable {
   // In the published order: exchanges the flag first, then reads the link.
   HEAPWOOD_INLINE bool try_lock(std::uint32_t position, Header& h) const {
-    auto seen = static_cast<std::uint32_t>(State::free);
+    std::uint32_t seen = raw(State::free);
     // acquire, both: synchronizes with the last owner's release.
-    if (flag_at(position).compare_exchange_strong(seen, static_cast<std::uint32_t>(State::busy),
-                                                  simt::acquire, simt::acquire)) {
+    if (flag_at(position).compare_exchange_strong(seen, raw(State::busy), simt::acquire,
+                                                  simt::acquire)) {
       // relaxed: only this thread may change the link.
       h = {State::free, link_at(position).load(simt::relaxed)};
       return true;
     }
     h = {static_cast<State>(seen), load_link(position)};
     return false;
+  }
+  // relaxed: continues the release sequence of the last owner.
+  HEAPWOOD_INLINE void leave(std::uint32_t position, State state) const {
+    flag_at(position).fetch_and(raw(state), simt::relaxed);
   }
   // Flag and link as they were at one moment. A header that changes meanwhile counts as busy.
   HEAPWOOD_INLINE Header snapshot(std::uint32_t position) const {
@@ -117,26 +140,34 @@ struct TwoWordHeaders : HeaderTable {
   HEAPWOOD_INLINE std::uint32_t link_of_owned(std::uint32_t position) const {
     return link_at(position).load(simt::relaxed);
   }
-  HEAPWOOD_INLINE void publish(std::uint32_t position, State state, std::uint32_t link) const {
-    const auto flag = static_cast<std::uint32_t>(state);
-    // A block that is being freed becomes busy before its link changes, which then leads past the
-    // chunk merged with it. In all other cases the link is stored first.
-    if (state == State::busy) flag_at(position).store(flag, simt::relaxed);
-    // release: publishes the header at the link, and `busy` to a thread that reads this link.
-    link_at(position).store(link, simt::release);
-    // release: publishes the link, and a free chunk's memory.
-    if (state != State::busy) flag_at(position).store(flag, simt::release);
+  HEAPWOOD_INLINE void split(std::uint32_t position, std::uint32_t rest, std::uint32_t end) const {
+    link_at(rest).store(end, simt::relaxed);
+    // release: publishes the link and memory of the rest.
+    flag_at(rest).store(raw(State::free), simt::release);
+    // release: publishes the header of the rest.
+    link_at(position).store(rest, simt::release);
+    // release: a thread that reads `used` reads the new link.
+    flag_at(position).store(raw(State::used), simt::release);
+  }
+  HEAPWOOD_INLINE void free(std::uint32_t position, std::uint32_t end, bool merges) const {
+    if (merges) {
+      // Busy while the link leads past the merged chunk: a search that it can serve looks again.
+      flag_at(position).store(raw(State::busy), simt::relaxed);
+      // release: publishes `busy` and the header at the end.
+      link_at(position).store(end, simt::release);
+    }
+    flag_at(position).store(raw(State::free), simt::release);  // publishes the block's memory
   }
 
  private:
-  HEAPWOOD_INLINE std::uint32_t* words(std::uint32_t position) const {
-    return as<std::uint32_t>(address(position));
+  static HEAPWOOD_INLINE std::uint32_t raw(State state) {
+    return static_cast<std::uint32_t>(state);
   }
   HEAPWOOD_INLINE Word32 link_at(std::uint32_t position) const {
-    return Word32(words(position)[0]);
+    return Word32(as<std::uint32_t>(address(position))[0]);
   }
   HEAPWOOD_INLINE Word32 flag_at(std::uint32_t position) const {
-    return Word32(words(position)[1]);
+    return Word32(as<std::uint32_t>(address(position))[1]);
   }
   HEAPWOOD_INLINE std::uint32_t load_link(std::uint32_t position) const {
     return link_at(position).load(simt::acquire);  // acquire: makes the header at the link visible
@@ -240,7 +271,7 @@ struct Shape {
   std::size_t headers() const { return std::size_t{heaps} * heap_chunks() + 2; }
 };
 
-// Writes header i. The memory order does not matter: no other kernel uses the list.
+// Writes header i.
 template <class Headers>
 struct WriteHeaders {
   Headers headers;
@@ -252,11 +283,11 @@ struct WriteHeaders {
       const auto heap = static_cast<std::uint32_t>(i / shape.heap_chunks());
       const auto [position, size] =
           shape.chunk(heap, static_cast<std::uint32_t>(i % shape.heap_chunks()) + 1);
-      headers.publish(position, State::free, position + size);
+      headers.init(position, State::free, position + size);
     } else if (i > chunks) {
-      headers.publish(shape.units, State::used, 0);  // the tail leads back to the start
+      headers.init(shape.units, State::used, 0);  // the tail leads back to the start
     } else if (last != shape.units) {
-      headers.publish(last, State::free, shape.units);
+      headers.init(last, State::free, shape.units);
     }
   }
 };

@@ -66,14 +66,9 @@ class List {
     const std::uint32_t position = position_of(block);
     std::uint32_t end = headers_.link_of_owned(position);
     Header next;
-    if (headers_.try_lock(end, next)) {
-      headers_.publish(position, State::busy, next.link);
-      headers_.publish(end, State::dead, next.link);
-      // release: publishes the header at the link to readers of the offset.
-      offset(mine(thread)).store(next.link, simt::release);
-      end = next.link;
-    }
-    headers_.publish(position, State::free, end);
+    const bool merges = headers_.try_lock(end, next);
+    if (merges) offset(mine(thread)).store(end = next.link, simt::relaxed);
+    headers_.free(position, end, merges);
   }
 
   template <class Visitor>
@@ -132,7 +127,7 @@ class List {
               : presplit == root
                   ? Shape::from_root
                   : Shape::choose)(static_cast<std::uint32_t>(units), offsets, units_of_chunk);
-    simt::device_fill(device.id(), pool.base, 0, tables);
+    simt::device_fill(device.id(), pool.base, 0, memory_offset_);
     device.for_each(shape_.headers(), WriteHeaders<Headers>{headers_, shape_});
     device.for_each(shape_.offsets, FirstOffset{offsets_, shape_.units_per_offset()});
   }
@@ -148,6 +143,7 @@ class List {
   HEAPWOOD_INLINE std::uint32_t mine(Thread& thread) const {
     return offset_count == Offsets::per_multiprocessor ? thread.sm() % shape_.offsets : 0;
   }
+  // relaxed: see headers.hpp.
   HEAPWOOD_INLINE Word32 offset(std::uint32_t i) const {
     return Word32(offsets_[i * FirstOffset::stride]);
   }
@@ -171,13 +167,12 @@ class List {
   enum class Result : std::uint32_t { found, nothing, busy, refused };
 
   // One lap, from the offset or, if it is `refusing`, from the start of the pool, whose header is
-  // never dead. found: the chunk from `position` to `end` is locked. busy: a refusing lap has met a
+  // never merged. found: the chunk from `position` to `end` is locked. busy: a refusing lap has met a
   // large enough chunk that may become free; refused: it has met none.
   template <class Thread>
   HEAPWOOD_INLINE Result lap(Thread& thread, std::uint32_t units, bool refusing,
                              std::uint32_t& position, std::uint32_t& end) const {
-    // acquire: makes the header at the offset visible.
-    position = refusing ? 0 : offset(mine(thread)).load(simt::acquire);
+    position = refusing ? 0 : offset(mine(thread)).load(simt::relaxed);
     std::uint32_t start = position, hops = 0, draws = 0;
     bool wrapped = false, seen_busy = false;
     HEAPWOOD_ROLLED
@@ -192,7 +187,7 @@ class List {
         end = h.link;
         return Result::found;
       }
-      if (locked) headers_.publish(position, State::free, h.link);
+      if (locked) headers_.leave(position, State::free);
       seen_busy |= large && h.state != State::used;
       ++hops;
       if (walks == Walks::drawn && !refusing && hops % hops_per_draw == 0 && draws < max_draws &&
@@ -210,22 +205,17 @@ class List {
     return !refusing ? Result::nothing : seen_busy ? Result::busy : Result::refused;
   }
 
-  // Splits the locked chunk, publishes the block and moves the offset behind it. The remainder
-  // stays busy until a link leads to it: a thread that holds an old position may read its header.
+  // Makes the locked chunk a block, splits it if it is large, and moves the offset behind the block.
   template <class Thread>
   HEAPWOOD_INLINE void take(Thread& thread, std::uint32_t position, std::uint32_t end,
                             std::uint32_t units) const {
     if (end - position > units && (end - position) / max_fragmentation >= units) {
-      const std::uint32_t rest = position + units;
-      headers_.publish(rest, State::busy, end);
-      headers_.publish(position, State::used, rest);
-      headers_.publish(rest, State::free, end);
-      end = rest;
+      headers_.split(position, position + units, end);
+      end = position + units;
     } else {
-      headers_.publish(position, State::used, end);
+      headers_.leave(position, State::used);
     }
-    // release: publishes the header at `end` to readers of the offset.
-    offset(mine(thread)).store(end, simt::release);
+    offset(mine(thread)).store(end, simt::relaxed);
   }
 
   // Draws a chunk of the pre-split that was large enough: in the caller's heaps, later in any.
