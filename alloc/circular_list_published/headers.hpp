@@ -11,8 +11,8 @@
 // has been merged with the chunk before it; its link stays valid. A search that meets a large enough
 // busy chunk must look again before it refuses. Only the owner stores to a header that is not free.
 //
-// The table starts as 0. Offsets are relaxed: a thread may find an older header than the offset's, even
-// none, whose link leads on or, if it is 0, to the start.
+// The table starts as 0. Except in the laps that refuse, links are read relaxed: a thread may find an
+// older header than the link's, even none, whose link leads on or, if it is 0, to the start.
 #pragma once
 
 #include <algorithm>
@@ -27,6 +27,11 @@ namespace heapwood::alloc::published {
 
 // A lock sets bit 0 of a free chunk.
 enum class State : std::uint32_t { none, used, free, busy };
+
+// A lock that succeeds is an acquire, on a GPU by a fence, which also makes stores that follow a
+// release. Locks that fail are relaxed: each acquire would invalidate the multiprocessor's L1.
+inline constexpr auto lock_order = simt::has_device_fence ? simt::relaxed : simt::acquire;
+inline constexpr auto fenced = simt::has_device_fence ? simt::relaxed : simt::release;
 
 struct Header {
   State state = State::used;
@@ -58,19 +63,11 @@ struct HeaderTable {
 struct FusedHeaders : HeaderTable {
   // Locks the chunk if it is free, whatever its size, and reads its header as it was.
   HEAPWOOD_INLINE bool try_lock(std::uint32_t position, Header& h) const {
-    // acquire: synchronizes with the last owner's release and the header at the link.
-    std::uint64_t seen = word(position).load(simt::acquire);
-    HEAPWOOD_ROLLED
-    while (unpacked(seen).state == State::free) {
-      h = unpacked(seen);
-      // acquire, both: synchronizes with the last owner, and with the initialization of the linked
-      // header.
-      if (word(position).compare_exchange_strong(seen, packed(State::busy, h.link), simt::acquire,
-                                                 simt::acquire))
-        return true;
-    }
-    h = unpacked(seen);
-    return false;
+    constexpr std::uint64_t lock = std::uint64_t{1} << 32;
+    h = unpacked(word(position).fetch_or(lock, lock_order));
+    if (h.state != State::free) return false;
+    simt::fence_acq_rel();
+    return true;
   }
   // Makes the locked chunk free or used. relaxed: continues the release sequence of the last owner.
   HEAPWOOD_INLINE void leave(std::uint32_t position, State state) const {
@@ -78,7 +75,8 @@ struct FusedHeaders : HeaderTable {
   }
   // Flag and link as they were together at one moment.
   HEAPWOOD_INLINE Header snapshot(std::uint32_t position) const {
-    return unpacked(word(position).load(simt::acquire));  // acquire: see try_lock
+    // acquire: makes the header at the link visible.
+    return unpacked(word(position).load(simt::acquire));
   }
   // relaxed: only the chunk's owner stores to its link.
   HEAPWOOD_INLINE std::uint32_t link_of_owned(std::uint32_t position) const {
@@ -86,8 +84,8 @@ struct FusedHeaders : HeaderTable {
   }
   // Makes the units of the locked chunk up to `rest` a block, and the others a free chunk.
   HEAPWOOD_INLINE void split(std::uint32_t position, std::uint32_t rest, std::uint32_t end) const {
-    // release: publishes the memory of the rest.
-    word(rest).store(packed(State::free, end), simt::release);
+    // Publishes the memory of the rest; on a GPU the fence of the lock does.
+    word(rest).store(packed(State::free, end), fenced);
     // release: publishes the header of the rest.
     word(position).store(packed(State::used, rest), simt::release);
   }
@@ -111,28 +109,30 @@ struct FusedHeaders : HeaderTable {
 
 // CMalloc's form: two words that change one after the other.
 struct TwoWordHeaders : HeaderTable {
-  // In the published order: exchanges the flag first, then reads the link.
+  // The load of the link and the exchange of the flag overlap. The link may then be older than the
+  // flag, and is read again if the chunk is locked.
   HEAPWOOD_INLINE bool try_lock(std::uint32_t position, Header& h) const {
+    h.link = link_at(position).load(simt::relaxed);
     std::uint32_t seen = raw(State::free);
-    // acquire, both: synchronizes with the last owner's release.
-    if (flag_at(position).compare_exchange_strong(seen, raw(State::busy), simt::acquire,
-                                                  simt::acquire)) {
-      // relaxed: only this thread may change the link.
-      h = {State::free, link_at(position).load(simt::relaxed)};
-      return true;
-    }
-    h = {static_cast<State>(seen), load_link(position)};
-    return false;
+    const bool locked = flag_at(position).compare_exchange_strong(seen, raw(State::busy),
+                                                                  lock_order, simt::relaxed);
+    h.state = static_cast<State>(seen);
+    if (!locked) return false;
+    simt::fence_acq_rel();
+    h.link = link_at(position).load(simt::relaxed);
+    return true;
   }
   // relaxed: continues the release sequence of the last owner.
   HEAPWOOD_INLINE void leave(std::uint32_t position, State state) const {
     flag_at(position).fetch_and(raw(state), simt::relaxed);
   }
-  // Flag and link as they were at one moment. A header that changes meanwhile counts as busy.
+  // Flag and link as they were at one moment. A header that changes meanwhile counts as busy, unless
+  // its flag changes back.
   HEAPWOOD_INLINE Header snapshot(std::uint32_t position) const {
     // acquire: the link is read after the flag, so it is at least as new.
     const std::uint32_t seen = flag_at(position).load(simt::acquire);
-    const std::uint32_t link = load_link(position);
+    // acquire: makes the header at the link visible.
+    const std::uint32_t link = link_at(position).load(simt::acquire);
     // relaxed: the link was read by an acquire, so this flag is at least as new as the link.
     const bool same = flag_at(position).load(simt::relaxed) == seen;
     return {same ? static_cast<State>(seen) : State::busy, link};
@@ -142,10 +142,11 @@ struct TwoWordHeaders : HeaderTable {
   }
   HEAPWOOD_INLINE void split(std::uint32_t position, std::uint32_t rest, std::uint32_t end) const {
     link_at(rest).store(end, simt::relaxed);
-    // release: publishes the link and memory of the rest.
-    flag_at(rest).store(raw(State::free), simt::release);
-    // release: publishes the header of the rest.
-    link_at(position).store(rest, simt::release);
+    simt::fence_acq_rel();
+    // Both publish the link and memory of the rest. A thread that follows the link before it sees
+    // the flag finds no used chunk, so it does not refuse.
+    flag_at(rest).store(raw(State::free), fenced);
+    link_at(position).store(rest, fenced);
     // release: a thread that reads `used` reads the new link.
     flag_at(position).store(raw(State::used), simt::release);
   }
@@ -168,9 +169,6 @@ struct TwoWordHeaders : HeaderTable {
   }
   HEAPWOOD_INLINE Word32 flag_at(std::uint32_t position) const {
     return Word32(as<std::uint32_t>(address(position))[1]);
-  }
-  HEAPWOOD_INLINE std::uint32_t load_link(std::uint32_t position) const {
-    return link_at(position).load(simt::acquire);  // acquire: makes the header at the link visible
   }
 };
 

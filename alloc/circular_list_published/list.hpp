@@ -177,11 +177,12 @@ class List {
     bool wrapped = false, seen_busy = false;
     HEAPWOOD_ROLLED
     for (;;) {
-      Header h;
-      bool locked = false;
-      if (refusing) h = headers_.snapshot(position);
-      if (!refusing || (h.state == State::free && h.link - position >= units))
-        locked = headers_.try_lock(position, h);
+      // A chunk that another thread locks first has been free: it counts as busy.
+      Header h, seen;
+      if (refusing) seen = headers_.snapshot(position);
+      const bool tries = !refusing || (seen.state == State::free && seen.link - position >= units);
+      const bool locked = tries && headers_.try_lock(position, h);
+      if (refusing && !locked) h = seen;
       const bool large = h.link - position >= units;
       if (locked && large) {
         end = h.link;

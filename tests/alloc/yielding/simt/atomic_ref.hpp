@@ -75,5 +75,7 @@ inline constexpr auto acquire = cuda::memory_order_acquire;
 inline constexpr auto release = cuda::memory_order_release;
 inline constexpr auto acq_rel = cuda::memory_order_acq_rel;
 constexpr auto order_by_coherence() { return release; }  // never on a GPU
+inline constexpr bool has_device_fence = false;
+inline void fence_acq_rel() {}
 
 }  // namespace heapwood::simt
