@@ -127,14 +127,14 @@ struct TwoWordHeaders : HeaderTable {
     flag_at(position).fetch_and(raw(state), simt::relaxed);
   }
   // Flag and link as they were at one moment. A header that changes meanwhile counts as busy, unless
-  // its flag changes back.
+  // both words change back.
   HEAPWOOD_INLINE Header snapshot(std::uint32_t position) const {
-    // acquire: the link is read after the flag, so it is at least as new.
+    // acquire, all but the last: each load is at least as new as the load before it, and the header
+    // at the link is visible.
     const std::uint32_t seen = flag_at(position).load(simt::acquire);
-    // acquire: makes the header at the link visible.
     const std::uint32_t link = link_at(position).load(simt::acquire);
-    // relaxed: the link was read by an acquire, so this flag is at least as new as the link.
-    const bool same = flag_at(position).load(simt::relaxed) == seen;
+    const bool same = flag_at(position).load(simt::acquire) == seen &&
+                      link_at(position).load(simt::relaxed) == link;
     return {same ? static_cast<State>(seen) : State::busy, link};
   }
   HEAPWOOD_INLINE std::uint32_t link_of_owned(std::uint32_t position) const {
