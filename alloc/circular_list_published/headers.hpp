@@ -28,11 +28,6 @@ namespace heapwood::alloc::published {
 // A lock sets bit 0 of a free chunk.
 enum class State : std::uint32_t { none, used, free, busy };
 
-// A lock that succeeds is an acquire, on a GPU by a fence, which also makes stores that follow a
-// release. Locks that fail are relaxed: each acquire would invalidate the multiprocessor's L1.
-inline constexpr auto lock_order = simt::has_device_fence ? simt::relaxed : simt::acquire;
-inline constexpr auto fenced = simt::has_device_fence ? simt::relaxed : simt::release;
-
 struct Header {
   State state = State::used;
   std::uint32_t link = 0;
@@ -64,10 +59,9 @@ struct FusedHeaders : HeaderTable {
   // Locks the chunk if it is free, whatever its size, and reads its header as it was.
   HEAPWOOD_INLINE bool try_lock(std::uint32_t position, Header& h) const {
     constexpr std::uint64_t lock = std::uint64_t{1} << 32;
-    h = unpacked(word(position).fetch_or(lock, lock_order));
-    if (h.state != State::free) return false;
-    simt::fence_acq_rel();
-    return true;
+    // acquire: synchronizes with the last owner's release.
+    h = unpacked(word(position).fetch_or(lock, simt::acquire));
+    return h.state == State::free;
   }
   // Makes the locked chunk free or used. relaxed: continues the release sequence of the last owner.
   HEAPWOOD_INLINE void leave(std::uint32_t position, State state) const {
@@ -84,8 +78,8 @@ struct FusedHeaders : HeaderTable {
   }
   // Makes the units of the locked chunk up to `rest` a block, and the others a free chunk.
   HEAPWOOD_INLINE void split(std::uint32_t position, std::uint32_t rest, std::uint32_t end) const {
-    // Publishes the memory of the rest; on a GPU the fence of the lock does.
-    word(rest).store(packed(State::free, end), fenced);
+    // release: publishes the memory of the rest.
+    word(rest).store(packed(State::free, end), simt::release);
     // release: publishes the header of the rest.
     word(position).store(packed(State::used, rest), simt::release);
   }
@@ -114,11 +108,11 @@ struct TwoWordHeaders : HeaderTable {
   HEAPWOOD_INLINE bool try_lock(std::uint32_t position, Header& h) const {
     h.link = link_at(position).load(simt::relaxed);
     std::uint32_t seen = raw(State::free);
+    // acquire: synchronizes with the last owner's release.
     const bool locked = flag_at(position).compare_exchange_strong(seen, raw(State::busy),
-                                                                  lock_order, simt::relaxed);
+                                                                  simt::acquire, simt::relaxed);
     h.state = static_cast<State>(seen);
     if (!locked) return false;
-    simt::fence_acq_rel();
     h.link = link_at(position).load(simt::relaxed);
     return true;
   }
@@ -142,7 +136,8 @@ struct TwoWordHeaders : HeaderTable {
   }
   HEAPWOOD_INLINE void split(std::uint32_t position, std::uint32_t rest, std::uint32_t end) const {
     link_at(rest).store(end, simt::relaxed);
-    simt::fence_acq_rel();
+    simt::fence_acq_rel();  // one for both stores; on CPU threads each is a release
+    constexpr auto fenced = simt::has_device_fence ? simt::relaxed : simt::release;
     // Both publish the link and memory of the rest. A thread that follows the link before it sees
     // the flag finds no used chunk, so it does not refuse.
     flag_at(rest).store(raw(State::free), fenced);
