@@ -7,12 +7,13 @@
 // never become user data. A thread that pauses at a chunk while that is merged still reads a valid
 // header; the paper assumes that no thread pauses for so long.
 //
-// A chunk may also be busy: a search has locked it and may unlock it, its owner is merging it, or it
-// has been merged with the chunk before it; its link stays valid. A search that meets a large enough
-// busy chunk must look again before it refuses. Only the owner stores to a header that is not free.
+// A chunk may also be busy: a search has locked it and may unlock it, its owner is merging it, or
+// it has been merged with the chunk before it; its link stays valid. A search that meets a large
+// enough busy chunk must look again before it refuses. Only the owner stores to a header that is
+// not free.
 //
-// The table starts as 0. Except in the laps that refuse, links are read relaxed: a thread may find an
-// older header than the link's, even none, whose link leads on or, if it is 0, to the start.
+// The table starts as 0. Except in the laps that refuse, links are read relaxed: a thread may find
+// an older header than the link's, even none, whose link leads on or, if it is 0, to the start.
 #pragma once
 
 #include <algorithm>
@@ -120,8 +121,8 @@ struct TwoWordHeaders : HeaderTable {
   HEAPWOOD_INLINE void leave(std::uint32_t position, State state) const {
     flag_at(position).fetch_and(raw(state), simt::relaxed);
   }
-  // Flag and link as they were at one moment. A header that changes meanwhile counts as busy, unless
-  // both words change back.
+  // Flag and link as they were at one moment. A header that changes meanwhile counts as busy,
+  // unless both words change back.
   HEAPWOOD_INLINE Header snapshot(std::uint32_t position) const {
     // acquire, all but the last: each load is at least as new as the load before it, and the header
     // at the link is visible.

@@ -166,8 +166,8 @@ class List {
 
   enum class Result : std::uint32_t { found, nothing, busy, refused };
 
-  // One lap, from the offset or, if it is `refusing`, from the start of the pool, whose header is
-  // never merged. found: the chunk from `position` to `end` is locked. busy: a refusing lap has met a
+  // One lap, from the offset or, if it is `refusing`, from the start of the pool, which is never
+  // merged. found: the chunk from `position` to `end` is locked. busy: a refusing lap has met a
   // large enough chunk that may become free; refused: it has met none.
   template <class Thread>
   HEAPWOOD_INLINE Result lap(Thread& thread, std::uint32_t units, bool refusing,
@@ -206,7 +206,7 @@ class List {
     return !refusing ? Result::nothing : seen_busy ? Result::busy : Result::refused;
   }
 
-  // Makes the locked chunk a block, splits it if it is large, and moves the offset behind the block.
+  // Splits the locked chunk if it is large, makes it a block and moves the offset behind the block.
   template <class Thread>
   HEAPWOOD_INLINE void take(Thread& thread, std::uint32_t position, std::uint32_t end,
                             std::uint32_t units) const {

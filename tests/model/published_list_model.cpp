@@ -81,7 +81,7 @@ struct Thread {
   Chunk seen_state = Chunk::none;
   Byte seen_link = 0;
   bool refusing = false, wrapped = false, seen_busy = false;
-  // Of the two unordered stores of a split, one has been made.
+  // One of the two unordered stores of a split has been made.
   bool half = false;
   // Units that have been part of large enough free memory at every moment since the call began.
   std::uint8_t fitting = 0;
@@ -178,7 +178,7 @@ class Model : public ProgramModel<State, int> {
     t = {.call = Byte(t.call + 1), .block = t.block};
     return Step::begin;
   }
-  // As in unsigned arithmetic, a link back is large.
+  // A link back is large, because the difference is unsigned there.
   static bool is_large(const Thread& t, int wanted) {
     return t.seen_link < t.position || t.seen_link - t.position >= wanted;
   }
@@ -340,7 +340,7 @@ class Model : public ProgramModel<State, int> {
     }
     return t.next_step;
   }
-  // Of the unordered stores, makes the other one, and then the one that is ordered after both.
+  // After one of the unordered stores comes the other one, then the store ordered after both.
   static Step after_one(Thread& t, Step other) {
     t.half = !t.half;
     return t.half ? other : Step::flag_of_block;
