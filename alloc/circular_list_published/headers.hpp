@@ -34,13 +34,17 @@ struct Header {
   std::uint32_t link = 0;
 };
 
-// The table. A header has 8 bytes in both representations: {link:32, flag:32}.
+// The table. A header has 8 bytes in both representations: {link:32, flag:32}. Searches of many
+// threads are at adjacent small chunks, so the headers of adjacent positions are 17 entries apart,
+// in different cache lines: position p is at entry 17 p, modulo groups of 256.
 struct HeaderTable {
   static constexpr std::size_t entry_bytes = 8;
-  std::byte* first = nullptr;  // the header at position 0
+  std::byte* first = nullptr;    // the header at position 0
+  std::uint32_t group_mask = 0;  // 0 in a small pool: in order
 
   HEAPWOOD_INLINE std::byte* address(std::uint32_t position) const {
-    return first + std::size_t{position} * entry_bytes;
+    const std::uint32_t entry = (position & ~group_mask) | (position * 17 & group_mask);
+    return first + std::size_t{entry} * entry_bytes;
   }
   // Before other threads use the list.
   HEAPWOOD_INLINE void init(std::uint32_t position, State state, std::uint32_t link) const {

@@ -79,12 +79,14 @@ class List {
     for (std::uint32_t position = 0; position < shape_.units;) {
       constexpr std::size_t entry = Headers::entry_bytes;
       if ((position - first) * entry + entry > window.size()) {
-        first = position;
-        window =
-            host.read(headers_.address(position),
-                      entry * std::min<std::size_t>(std::size_t{1} << 17, shape_.units - position));
+        first = position & ~headers_.group_mask;
+        window = host.read(headers_.address(first),
+                           entry * std::min<std::size_t>(std::size_t{1} << 17,
+                                                         (shape_.units | headers_.group_mask) -
+                                                             first + std::size_t{1}));
       }
-      const Header h = Headers::decode(window.data() + (position - first) * entry);
+      const Header h =
+          Headers::decode(window.data() + (headers_.address(position) - headers_.address(first)));
       if (h.link <= position || h.link > shape_.units)
         throw Error(Exit::failed, "circular list: broken link at unit " + std::to_string(position));
       visit(Region{memory_offset_ + block_offset(position), block_offset(h.link - position),
@@ -108,10 +110,11 @@ class List {
     const std::uint32_t offsets = offset_count == Offsets::per_multiprocessor ? max_offsets : 1;
     const std::size_t tables = round_up(offsets * FirstOffset::stride * 4, 256);
     constexpr std::size_t entry = Headers::entry_bytes;
-    const std::size_t units =
-        std::min<std::size_t>((pool.bytes - tables - 2 * granule - 2 * entry) / (granule + entry),
-                              ~std::uint32_t{0} - 31);
-    memory_offset_ = round_up(tables + (units + 1) * entry, granule);
+    headers_.group_mask = pool.bytes < 1 << 16 ? 0 : 255;
+    const std::size_t padding = 2 * granule + (headers_.group_mask + 2) * entry;
+    const std::size_t units = std::min<std::size_t>(
+        (pool.bytes - tables - padding) / (granule + entry), ~std::uint32_t{0} - 31);
+    memory_offset_ = round_up(tables + ((units | headers_.group_mask) + 1) * entry, granule);
     memory_ = pool.base + memory_offset_;
     headers_.first = pool.base + tables;
     offsets_ = as<std::uint32_t>(pool.base);
