@@ -26,6 +26,9 @@
 
 namespace heapwood::alloc::published {
 
+// After a fence.
+inline constexpr auto fenced = simt::has_device_fence ? simt::relaxed : simt::release;
+
 // A lock sets bit 0 of a free chunk.
 enum class State : std::uint32_t { none, used, free, busy };
 
@@ -83,10 +86,11 @@ struct FusedHeaders : HeaderTable {
   }
   // Makes the units of the locked chunk up to `rest` a block, and the others a free chunk.
   HEAPWOOD_INLINE void split(std::uint32_t position, std::uint32_t rest, std::uint32_t end) const {
-    // release: publishes the memory of the rest.
-    word(rest).store(packed(State::free, end), simt::release);
-    // release: publishes the header of the rest.
-    word(position).store(packed(State::used, rest), simt::release);
+    // Busy with the new link: a search that comes from the block before it sees `free` looks again.
+    word(rest).store(packed(State::busy, end), simt::relaxed);
+    simt::fence_acq_rel();  // one for both stores; on CPU threads each is a release
+    word(rest).store(packed(State::free, end), fenced);       // publishes the memory of the rest
+    word(position).store(packed(State::used, rest), fenced);  // publishes `busy`
   }
   // Frees a block and, with `merges`, the locked chunk behind it, which ends at `end`. release:
   // publishes the block's memory and the header at the end.
@@ -142,7 +146,6 @@ struct TwoWordHeaders : HeaderTable {
   HEAPWOOD_INLINE void split(std::uint32_t position, std::uint32_t rest, std::uint32_t end) const {
     link_at(rest).store(end, simt::relaxed);
     simt::fence_acq_rel();  // one for both stores; on CPU threads each is a release
-    constexpr auto fenced = simt::has_device_fence ? simt::relaxed : simt::release;
     // Both publish the link and memory of the rest. A thread that follows the link before it sees
     // the flag finds no used chunk, so it does not refuse.
     flag_at(rest).store(raw(State::free), fenced);

@@ -78,12 +78,10 @@ class List {
     std::uint32_t first = 0;
     for (std::uint32_t position = 0; position < shape_.units;) {
       constexpr std::size_t entry = Headers::entry_bytes;
-      if ((position - first) * entry + entry > window.size()) {
+      if (position - first >= window.size() / entry) {
         first = position & ~headers_.group_mask;
-        window = host.read(headers_.address(first),
-                           entry * std::min<std::size_t>(std::size_t{1} << 17,
-                                                         (shape_.units | headers_.group_mask) -
-                                                             first + std::size_t{1}));
+        const std::size_t left = (shape_.units | headers_.group_mask) + std::size_t{1} - first;
+        window = host.read(headers_.address(first), entry * std::min<std::size_t>(left, 1 << 17));
       }
       const Header h =
           Headers::decode(window.data() + (headers_.address(position) - headers_.address(first)));
