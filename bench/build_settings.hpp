@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <ranges>
 #include <string>
 #include <utility>
 #include <vector>
@@ -97,8 +96,8 @@ Value find_in(const std::pair<const char*, Value> (&names)[n], const std::string
   for (const auto& [name, value] : names) {
     if (text == name) return value;
   }
-  throw Error(Exit::usage,
-              option + " '" + text + "': use " + more + joined(std::views::keys(names)));
+  throw Error(Exit::usage, option + " '" + text + "': use " + more +
+                               joined(names, ", ", &std::pair<const char*, Value>::first));
 }
 
 }  // namespace heapwood::bench

@@ -59,7 +59,7 @@ struct SahCosts {
 // number of nodes dominates build time. `trace` assumes cheaper traversal and free duplicates and
 // cuts off less empty space: it makes more nodes, and rays on a GPU are as fast or up to 7% faster
 // (docs/architecture.md). `update` makes large leaves, for meshes that move before each few rays:
-// builds of large scenes take half as long, rays up to twice as long.
+// builds take 0.5 to 0.8 times as long, rays 1.4 to 2.4 times (an H200, 70K to 5M triangles).
 struct CostPreset {
   const char* name;
   SahCosts costs;

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -86,11 +87,11 @@ std::string concat(const Parts&... parts) {
   return result;
 }
 
-// Joins texts: "a, b, c".
-template <class List>
-std::string joined(const List& list, const std::string& separator = ", ") {
+// Joins texts, those that text_of gives of the list's items: "a, b, c".
+template <class List, class TextOf = std::identity>
+std::string joined(const List& list, const std::string& separator = ", ", TextOf text_of = {}) {
   std::string text;
-  for (const auto& one : list) text += (text.empty() ? "" : separator) + one;
+  for (const auto& one : list) text += (text.empty() ? "" : separator) + std::invoke(text_of, one);
   return text;
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <cmath>
 #include <iterator>
-#include <ranges>
 
 #include "scenes/exact_math.hpp"
 #include "scenes/families.hpp"
@@ -99,7 +98,7 @@ static_assert(std::size(families) == std::size(makers));
 }  // namespace
 
 std::string names_of(std::span<const Procedural> table) {
-  return joined(table | std::views::transform(&Procedural::name));
+  return joined(table, ", ", &Procedural::name);
 }
 
 std::optional<SceneName> parse_name(const std::string& text, std::span<const Procedural> table) {

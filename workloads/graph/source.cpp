@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <iterator>
 #include <new>
-#include <ranges>
 #include <stdexcept>
 
 #include "scenes/file.hpp"
@@ -217,11 +216,9 @@ GraphSource load_graph(std::string_view text) {
     } else {
       std::error_code ignored;
       if (parser_of(path) == nullptr && !std::filesystem::exists(path, ignored)) {
-        throw Error(
-            Exit::usage,
-            "unknown graph '" + shown + "': use a file " + known_types +
-                ", or a generator such as " +
-                scenes::joined(generators() | std::views::transform(&GeneratorInfo::example)));
+        throw Error(Exit::usage, "unknown graph '" + shown + "': use a file " + known_types +
+                                     ", or a generator such as " +
+                                     scenes::joined(generators(), ", ", &GeneratorInfo::example));
       }
       input = parse_file(path);
       source.name = scenes::stem_of(path);
