@@ -58,8 +58,9 @@ struct SahCosts {
 // that keep the SAH cost (with traversal and intersection 1) within 2% of the exact builder's; the
 // number of nodes dominates build time. `trace` assumes cheaper traversal and free duplicates and
 // cuts off less empty space: it makes more nodes, and rays on a GPU are as fast or up to 7% faster
-// (docs/architecture.md). `update` makes large leaves, for meshes that move before each few rays:
-// builds take 0.5 to 0.8 times as long, rays 1.4 to 2.4 times (an H200, 70K to 5M triangles).
+// (docs/architecture.md). `update` makes large leaves, for meshes that move in every frame and
+// meet few rays: builds take 0.5 to 0.8 times as long, rays 1.4 to 2.4 times as long (H200, 70K to
+// 5M triangles).
 struct CostPreset {
   const char* name;
   SahCosts costs;

@@ -67,7 +67,10 @@ class List {
     std::uint32_t end = headers_.link_of_owned(position);
     Header next;
     const bool merges = headers_.try_lock(end, next);
-    if (merges) offset(mine(thread)).store(end = next.link, simt::relaxed);
+    if (merges) {
+      end = next.link;
+      offset(mine(thread)).store(end, simt::relaxed);
+    }
     headers_.free(position, end, merges);
   }
 
