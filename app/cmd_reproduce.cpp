@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: MIT
 // The command reproduce: measures the papers' tables and figures, case by case, into results.json.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <functional>
 #include <memory>
 
 #include "app/commands.hpp"
@@ -72,13 +80,34 @@ void register_files(const ReproduceOptions& options, CommandFiles& files) {
     files.reads(mesh->path().string());
 }
 
+// Seconds since the command began, even if restart() has replaced the process.
+double elapsed_seconds() {
+  constexpr const char* begin = "HEAPWOOD_REPRODUCE_BEGIN";
+  const double now =
+      std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  setenv(begin, std::to_string(now).c_str(), 0);
+  return now - std::strtod(std::getenv(begin), nullptr);
+}
+
+// Replaces the process by one with the same command line, which measures the cases that are left.
+[[noreturn]] void restart(const std::vector<std::string>& argv) {
+  std::vector<char*> arguments;
+  for (const std::string& argument : argv) arguments.push_back(const_cast<char*>(argument.c_str()));
+  arguments.push_back(nullptr);
+  ::execv("/proc/self/exe", arguments.data());
+  throw_error(Exit::failed, "reproduce: cannot start a process for the next case: {}",
+              std::strerror(errno));
+}
+
 struct Done {
   std::size_t measured = 0, kept = 0, left = 0;
+  bool late = false;
 };
 
+// Measures cases that have no result yet: those that need no process of their own, else one that
+// does.
 Done measure(const std::vector<ReproduceCase>& cases, const ReproduceOptions& options,
-             ReproduceResults& results) {
-  const auto start = simt::HostClock::now();
+             const simt::DeviceId& device, ReproduceResults& results) {
   Progress progress;
   Done done;
   std::vector<const ReproduceCase*> missing_cases;
@@ -86,9 +115,24 @@ Done measure(const std::vector<ReproduceCase>& cases, const ReproduceOptions& op
     if (!results.has(one)) missing_cases.push_back(&one);
   }
   done.kept = cases.size() - missing_cases.size();
-  for (const ReproduceCase* one : missing_cases) {
-    const bool late = options.minutes > 0 && simt::seconds_since(start) > options.minutes * 60;
-    if (late || simt::interrupted()) break;
+  done.left = missing_cases.size();
+  const auto is_alone = [](const ReproduceCase* one) { return one->needs.any(); };
+  const auto alone = std::ranges::stable_partition(missing_cases, std::not_fn(is_alone)).begin();
+  const std::size_t count = alone == missing_cases.begin()
+                                ? std::min<std::size_t>(1, missing_cases.size())
+                                : static_cast<std::size_t>(alone - missing_cases.begin());
+  // For the largest pool of a stress test, so that figures do not depend on the order of cases.
+  ProcessNeeds needs{.heap_bytes = 0};
+  if (alone == missing_cases.begin() && count != 0) needs = missing_cases.front()->needs;
+  if (needs.multiprocessors != 0) simt::limit_multiprocessors(device, needs.multiprocessors);
+  if (needs.heap_bytes != 0)
+    simt::reserve_malloc_heap(device, needs.heap_bytes, true);
+  else
+    simt::reserve_malloc_heap(device, std::size_t{2} << 30);
+  for (std::size_t i = 0; i < count; ++i) {
+    const ReproduceCase* one = missing_cases[i];
+    done.late = options.minutes > 0 && elapsed_seconds() > options.minutes * 60;
+    if (done.late || simt::interrupted()) break;
     const auto begin = simt::HostClock::now();
     Json measured = one->measure([&](const std::string& what) {
       progress.update(done.measured, missing_cases.size(), one->key + ": " + what);
@@ -96,9 +140,11 @@ Done measure(const std::vector<ReproduceCase>& cases, const ReproduceOptions& op
     if (simt::interrupted()) break;  // the results of this case are incomplete
     results.add(*one, simt::seconds_since(begin), std::move(measured));
     results.write();
+    // Otherwise the next process would measure it again.
+    if (!results.has(*one)) throw_error(Exit::failed, "{}: an allocator has no result", one->key);
     ++done.measured;
+    --done.left;
   }
-  done.left = missing_cases.size() - done.measured;
   return done;
 }
 
@@ -121,12 +167,13 @@ Exit reproduce(const ReproduceOptions& options, const std::vector<std::string>& 
     print_tables({overview(items, setup, nullptr)});
     return Exit::done;
   }
-  // For the largest pool of a stress test, so that figures do not depend on the order of cases.
-  simt::reserve_malloc_heap(setup.device.id, std::size_t{2} << 30);
+  elapsed_seconds();
   ReproduceResults results(options.out, setup, argv);
   results.describe(reproduce_items(), setup);
   results.write();
-  const Done done = measure(shard_of(reproduce_cases(items, setup), shard), options, results);
+  const Done done =
+      measure(shard_of(reproduce_cases(items, setup), shard), options, setup.device.id, results);
+  if (done.left != 0 && !done.late && !simt::interrupted()) restart(argv);
 
   Table table = overview(items, setup, &results);
   table.notes.push_back(fmt::format("device: {}", device_text(setup.device)));

@@ -27,7 +27,7 @@ class PointBench : public RowBench {
   void run_all() {
     prepare();
     const bool space = workloads::measures_space(bench_.settings.test);
-    if (!space) warm_up_all();
+    if (!space && bench_.settings.warms_up) warm_up_all();
     measure();
     if (!space && bench_.settings.inspect)
       each("addresses and fragmentation", [this](std::size_t i) { inspect(i); });

@@ -73,6 +73,10 @@ struct HostAllocatorOptions {
   std::size_t capacity = 0;              // max physical memory; 0 = that of the device
   std::size_t initial_bytes = 0;         // mapped at creation
   std::size_t growth_bytes = 16u << 20;  // min bytes mapped at a time
+  // segfit, tlsf: sizes of blocks are multiples of this, itself a multiple of 256.
+  std::size_t min_block_bytes = default_min_block;
+
+  static constexpr std::size_t default_min_block = HostAllocator::default_alignment;
 };
 
 struct HostAllocatorInfo {

@@ -161,6 +161,7 @@ class SegregatedFit final : public Policy {
   std::size_t end(BlockIndex index) const { return blocks_[index].offset + blocks_[index].bytes; }
 
   MappedRange range_;
+  std::size_t min_block_;
   FreeLists lists_;
   std::vector<Block> blocks_;
   BlockList unmapped_, vacant_;
@@ -176,7 +177,9 @@ constexpr std::size_t round_up(std::size_t value, std::size_t multiple) {
 
 SegregatedFit::SegregatedFit(std::unique_ptr<simt::VirtualRange> range,
                              const HostAllocatorOptions& options, unsigned second_level_bits)
-    : range_(std::move(range), options), lists_(second_level_bits) {
+    : range_(std::move(range), options),
+      min_block_(options.min_block_bytes),
+      lists_(second_level_bits) {
   blocks_.reserve(4096);
   first_ = insert(none, 0, range_.bytes(), State::unmapped);
   unmapped_.push(blocks_, first_);
@@ -191,7 +194,7 @@ SegregatedFit::SegregatedFit(std::unique_ptr<simt::VirtualRange> range,
 
 LiveBlock SegregatedFit::allocate(std::size_t bytes, std::size_t alignment) {
   if (bytes > range_.bytes()) return {};
-  const std::size_t size = round_up(bytes, unit);
+  const std::size_t size = round_up(bytes, min_block_);
   const std::size_t padding = std::max(alignment, unit) - unit;
   BlockIndex index = lists_.find(size + padding);
   if (index == none) index = grow(size, alignment);

@@ -38,13 +38,19 @@ inline void check_cuda(cudaError_t status, const char* what) {
   }
 }
 
+// The stream of all kernels: the default stream, unless limit_multiprocessors() has replaced it.
+inline cudaStream_t& launch_stream() {
+  static cudaStream_t stream{};
+  return stream;
+}
+
 // The control block, in device memory, where waiting warps poll it without crossing the bus. The
 // host raises the abort flag by a copy on a separate stream, concurrently with the kernel.
 class DeviceControl {
  public:
   DeviceControl() {
     check_cuda(cudaMalloc(reinterpret_cast<void**>(&device_), sizeof(Control)), "control block");
-    check_cuda(cudaMemset(device_, 0, sizeof(Control)), "control block");
+    check_cuda(cudaMemsetAsync(device_, 0, sizeof(Control), launch_stream()), "control block");
     check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "control stream");
   }
   DeviceControl(DeviceControl&&) = delete;
@@ -69,7 +75,7 @@ class CudaEvent {
   CudaEvent() { check_cuda(cudaEventCreate(&event_), "cudaEventCreate"); }
   ~CudaEvent() { cudaEventDestroy(event_); }
   CudaEvent(CudaEvent&&) = delete;
-  void record() { check_cuda(cudaEventRecord(event_), "cudaEventRecord"); }
+  void record() { check_cuda(cudaEventRecord(event_, launch_stream()), "cudaEventRecord"); }
   cudaEvent_t get() const { return event_; }
   float ms_since(const CudaEvent& begin) const {
     float ms = 0;
@@ -152,9 +158,9 @@ class LaunchState {
   // Enqueues a copy of the outcome after the kernel, so that one wait covers both.
   void record_end(const char* what) {
     parts_->end.record();
-    check_cuda(
-        cudaMemcpyAsync(parts_->outcome.get(), control(), sizeof(Control), cudaMemcpyDeviceToHost),
-        what);
+    check_cuda(cudaMemcpyAsync(parts_->outcome.get(), control(), sizeof(Control),
+                               cudaMemcpyDeviceToHost, launch_stream()),
+               what);
     parts_->copied.record();
   }
   CudaWait wait(const LaunchLimits& limits) { return {parts_->copied, parts_->control, limits}; }
@@ -300,7 +306,8 @@ class Cuda {
     load_kernel<Kernel>(id_.index);
     LaunchState state;
     state.record_begin();
-    run_kernel<Kernel><<<blocks, Kernel::block_threads>>>(kernel, state.control());
+    run_kernel<Kernel>
+        <<<blocks, Kernel::block_threads, 0, launch_stream()>>>(kernel, state.control());
     check_cuda(cudaGetLastError(), limits.what);
     state.record_end(limits.what);
     const CudaWait waited = state.wait(limits);

@@ -27,7 +27,8 @@ void free(int, void*) noexcept {}
 void upload(int, void*, const void*, std::size_t) { absent(); }
 void download(int, void*, const void*, std::size_t) { absent(); }
 void fill(int, void*, int, std::size_t) { absent(); }
-void reserve_malloc_heap(int, std::size_t) { absent(); }
+void reserve_malloc_heap(int, std::size_t, bool) { absent(); }
+void limit_multiprocessors(int, unsigned) { absent(); }
 std::size_t available(int) { return 0; }
 void* pinned_allocate(std::size_t) { absent(); }
 void pinned_free(void*) noexcept {}

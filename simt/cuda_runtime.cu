@@ -134,10 +134,48 @@ void fill(int device, void* to, int byte, std::size_t bytes) {
   check_cuda(cudaDeviceSynchronize(), "fill");
 }
 
-void reserve_malloc_heap(int device, std::size_t bytes) {
+void reserve_malloc_heap(int device, std::size_t bytes, bool exactly) {
   check_cuda(cudaSetDevice(device), "cudaSetDevice");
-  reserve_device_heap(device, bytes);
+  reserve_device_heap(device, bytes, exactly);
 }
+
+#if CUDART_VERSION >= 12050
+namespace {
+// Calls a function of the driver, which is found at run time.
+template <class Function, class... Arguments>
+void call_driver(const char* name, Arguments... arguments) {
+  void* const entry = stream_detail::driver_function(name, 12050);
+  const CUresult status =
+      entry ? reinterpret_cast<Function*>(entry)(arguments...) : CUDA_ERROR_NOT_FOUND;
+  if (status != CUDA_SUCCESS)
+    throw Error(Exit::failed, std::string("limiting kernels to some multiprocessors: ") + name +
+                                  ": error " + std::to_string(status) + " of the driver");
+}
+}  // namespace
+
+void limit_multiprocessors(int device, unsigned count) {
+  check_cuda(cudaSetDevice(device), "cudaSetDevice");
+  CUdevice gpu{};
+  CUdevResource all{}, some{};
+  unsigned groups = 1;
+  CUdevResourceDesc chosen{};
+  CUgreenCtx context{};
+  call_driver<decltype(cuDeviceGet)>("cuDeviceGet", &gpu, device);
+  call_driver<decltype(cuDeviceGetDevResource)>("cuDeviceGetDevResource", gpu, &all,
+                                                CU_DEV_RESOURCE_TYPE_SM);
+  call_driver<decltype(cuDevSmResourceSplitByCount)>("cuDevSmResourceSplitByCount", &some, &groups,
+                                                     &all, nullptr, 0, count);
+  call_driver<decltype(cuDevResourceGenerateDesc)>("cuDevResourceGenerateDesc", &chosen, &some, 1);
+  call_driver<decltype(cuGreenCtxCreate)>("cuGreenCtxCreate", &context, chosen, gpu,
+                                          CU_GREEN_CTX_DEFAULT_STREAM);
+  call_driver<decltype(cuGreenCtxStreamCreate)>("cuGreenCtxStreamCreate", &launch_stream(), context,
+                                                CU_STREAM_NON_BLOCKING, 0);
+}
+#else
+void limit_multiprocessors(int, unsigned) {
+  throw Error(Exit::failed, "limiting kernels to some multiprocessors needs CUDA 12.5");
+}
+#endif
 
 std::size_t available(int device) {
   std::size_t free_bytes = 0, total = 0;

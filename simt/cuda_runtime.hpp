@@ -34,7 +34,8 @@ void free(int device, void* pointer) noexcept;
 void upload(int device, void* to, const void* from, std::size_t bytes);
 void download(int device, void* to, const void* from, std::size_t bytes);
 void fill(int device, void* to, int byte, std::size_t bytes);
-void reserve_malloc_heap(int device, std::size_t bytes);
+void reserve_malloc_heap(int device, std::size_t bytes, bool exactly);
+void limit_multiprocessors(int device, unsigned count);
 std::size_t available(int device);
 
 // Page-locked host memory, from which copies run at the speed of the bus.

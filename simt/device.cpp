@@ -186,8 +186,13 @@ void device_fill(const DeviceId& device, void* to, int byte, std::size_t bytes) 
   std::memset(to, byte, bytes);
 }
 
-void reserve_malloc_heap(const DeviceId& device, std::size_t bytes) {
-  if (device.kind == DeviceKind::cuda) cuda_runtime::reserve_malloc_heap(device.index, bytes);
+void reserve_malloc_heap(const DeviceId& device, std::size_t bytes, bool exactly) {
+  if (device.kind == DeviceKind::cuda)
+    cuda_runtime::reserve_malloc_heap(device.index, bytes, exactly);
+}
+
+void limit_multiprocessors(const DeviceId& device, unsigned count) {
+  if (device.kind == DeviceKind::cuda) cuda_runtime::limit_multiprocessors(device.index, count);
 }
 
 std::size_t device_available(const DeviceId& device) {

@@ -16,8 +16,9 @@
 namespace heapwood::simt {
 
 // Makes the heap of the current device, which is `device`, at least this large. The first call
-// reserves at least 1/16 of the device's memory: later pools may be larger than the first.
-inline void reserve_device_heap(int device, std::size_t bytes) {
+// reserves at least 1/16 of the device's memory, because later pools may be larger than the first;
+// with `exactly` just `bytes`.
+inline void reserve_device_heap(int device, std::size_t bytes, bool exactly = false) {
   const auto check = [](cudaError_t status) {
     if (status != cudaSuccess)
       throw Error(Exit::failed, std::string("device heap: ") + cudaGetErrorName(status) + " (" +
@@ -33,7 +34,7 @@ inline void reserve_device_heap(int device, std::size_t bytes) {
   check(cudaDeviceGetLimit(&now, cudaLimitMallocHeapSize));
   // The default heap of 8 MiB is not enough even if the first pool fits: later ones may not.
   if (requested[device] >= bytes) return;
-  const std::size_t wanted = std::max(bytes, total / 16);
+  const std::size_t wanted = exactly ? bytes : std::max(bytes, total / 16);
   const cudaError_t status = cudaDeviceSetLimit(cudaLimitMallocHeapSize, wanted);
   if (status == cudaSuccess) {
     requested[device] = wanted;

@@ -67,14 +67,15 @@ __global__ void call_per_thread(unsigned n, const F f) {
   if (i < n) f(i);
 }
 
-// A function of CUDA's driver as of CUDA 12.0, found at run time; nullptr if there is none.
-inline void* driver_function(const char* name) {
+// A function of CUDA's driver as of this version, found at run time; nullptr if there is none.
+inline void* driver_function(const char* name, int version = 12000) {
   void* entry = nullptr;
   cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
 #if CUDART_VERSION >= 12050
   const cudaError_t status =
-      cudaGetDriverEntryPointByVersion(name, &entry, 12000, cudaEnableDefault, &found);
+      cudaGetDriverEntryPointByVersion(name, &entry, version, cudaEnableDefault, &found);
 #else
+  (void)version;
   const cudaError_t status = cudaGetDriverEntryPoint(name, &entry, cudaEnableDefault, &found);
 #endif
   if (status != cudaSuccess) cudaGetLastError();

@@ -32,6 +32,13 @@
 
 namespace heapwood::alloc {
 
+inline constexpr AllocatorSetting slab_setting = setting_of<&AllocatorOptions::page_bytes>(
+    {.key = "slab",
+     .json = "slab_bytes",
+     .about = "bytes of a slab (published: 4M); each class needs one",
+     .min = 512,
+     .max = std::size_t{64} << 20});
+
 template <class Large>
 struct HallocOn {
   using WithBuiltin = HallocOn<HeapPart>;
@@ -43,7 +50,7 @@ struct HallocOn {
       .note = "slabs of one size, searched by hashing; a buddy above 3 KiB",
       .smallest_pool = 8192,
       .in_pool = Large::in_pool};
-  static constexpr AllocatorSetting settings[1] = {large_setting};
+  static constexpr AllocatorSetting settings[2] = {slab_setting, large_setting};
 
   template <class Device>
   static HallocOn create(Pool pool, const AllocatorOptions& options, const Device& device) {
@@ -53,13 +60,21 @@ struct HallocOn {
     const std::size_t wanted =
         std::min<std::size_t>(simt::bit_floor(area / 512 | 1), std::size_t{4} << 20);
     const std::size_t slab =
-        std::max({wanted, std::min<std::size_t>(simt::bit_floor(area / 32), std::size_t{16} << 10),
-                  std::size_t{512}});
+        options.page_bytes != 0
+            ? options.page_bytes
+            : std::max({wanted,
+                        std::min<std::size_t>(simt::bit_floor(area / 32), std::size_t{16} << 10),
+                        std::size_t{512}});
     HallocOn a;
     a.wait_ = options.wait_when_full;
     a.max_bytes_ = std::min<std::size_t>(3072, slab / 4);
     const std::uint32_t top = size_class::of(a.max_bytes_);
     const auto slabs = static_cast<std::uint32_t>(area / slab);
+    if (options.page_bytes != 0 && slabs <= top)
+      throw Error(Exit::usage, std::string(traits.id) + ": a pool of " +
+                                   std::to_string(pool.bytes) + " bytes has fewer than " +
+                                   std::to_string(top + 1) + " slabs of " + std::to_string(slab) +
+                                   ", one per class; give a larger pool or a smaller slab=");
     const std::uint32_t heads =
         slabs < 64
             ? 1

@@ -300,6 +300,7 @@ ReproduceCases stress_cases(const Experiment& experiment, const ReproduceSetup& 
   settings.rounds = static_cast<unsigned>(experiment.number("rounds", 1));
   settings.probability = experiment.number("probability", 0.75);
   settings.coalesced = experiment.has("coalesced");
+  settings.warms_up = !experiment.has("cold");
   if (experiment.has("builtin")) settings.allocator.large_backend = alloc::LargeBackend::builtin;
   settings.allocator.presplit = presplit_of(experiment);
   const auto list = [&](const char* key) { return experiment.list(key, setup); };
@@ -314,7 +315,14 @@ ReproduceCases stress_cases(const Experiment& experiment, const ReproduceSetup& 
     settings.allocator.page_bytes = page.empty() ? 0 : parse_bytes(page);
     for (const StressPoint& point : points) {
       bench.points = {point};
-      cases.push_back(stress_case(bench));
+      ReproduceCase& one = cases.emplace_back(stress_case(bench));
+      if (experiment.has("heap")) one.needs.heap_bytes = point.pool_bytes;
+      one.needs.multiprocessors = static_cast<unsigned>(experiment.number("multiprocessors", 0));
+      for (const char* word : {"heap", "cold", "multiprocessors"}) {
+        if (experiment.has(word))
+          one.key += std::string(" ") + word +
+                     (experiment.text(word).empty() ? "" : "=" + experiment.text(word));
+      }
     }
   }
   return cases;
@@ -357,7 +365,7 @@ ReproduceCases register_cases(const Experiment&, const ReproduceSetup& setup) {
 }
 
 // The host-managed paper's benchmark: 4,000 steps, 20 blocks of 1 KiB to 16 MiB, three passes.
-ReproduceCases host_cases(const Experiment&, const ReproduceSetup& setup) {
+ReproduceCases host_cases(const Experiment& experiment, const ReproduceSetup& setup) {
   HostBenchTrace trace;
   if (!setup.full) trace.steps = 1000;
   HostBench bench;
@@ -367,13 +375,24 @@ ReproduceCases host_cases(const Experiment&, const ReproduceSetup& setup) {
   for (const host_alloc::HostAllocatorInfo& info : host_alloc::host_allocators()) {
     if (!info.only_on || *info.only_on == setup.device.id.kind) bench.allocators.push_back(&info);
   }
-  ReproduceCase one{fmt::format("host-bench steps={} slots={} passes={}", trace.steps, trace.slots,
-                                bench.passes)};
-  one.measure = [bench = std::move(bench)](const Announce& announce) {
-    const std::vector<HostBenchRow> rows = run_host_bench(bench, on_step(announce));
-    return Json(host_bench_report({}, bench, rows)["results"]);
+  const std::string key =
+      fmt::format("host-bench steps={} slots={} passes={}", trace.steps, trace.slots, bench.passes);
+  const auto host_case = [](const std::string& of, const HostBench& measured) {
+    ReproduceCase one{of, {}, {{"min_block_bytes", measured.options.min_block_bytes}}};
+    one.measure = [measured](const Announce& announce) {
+      const std::vector<HostBenchRow> rows = run_host_bench(measured, on_step(announce));
+      return Json(host_bench_report({}, measured, rows)["results"]);
+    };
+    return one;
   };
-  return {one};
+  if (!experiment.has("min_block")) return {host_case(key, bench)};
+  ReproduceCases cases;
+  bench.allocators = {&host_alloc::find_host_allocator("segfit", setup.device.id)};
+  for (const std::string& size : split(experiment.list("min_block", setup), ',')) {
+    bench.options.min_block_bytes = parse_bytes(size);
+    cases.push_back(host_case(key + " min_block=" + size, bench));
+  }
+  return cases;
 }
 
 std::string find_file(const std::string& folder, const std::string& stem,

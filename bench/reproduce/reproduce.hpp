@@ -31,10 +31,18 @@ struct ReproduceSetup {
   double seconds = 10;  // limit of a kernel, and of all runs of one allocator in a case
 };
 
+// What a case needs of its process; not 0: it is measured by a process of its own.
+struct ProcessNeeds {
+  std::size_t heap_bytes = 0;    // exact size of a fresh heap of device malloc()
+  unsigned multiprocessors = 0;  // kernels run on at most as many of them
+  bool any() const { return heap_bytes != 0 || multiprocessors != 0; }
+};
+
 struct ReproduceCase {
   std::string key;
   Allocators allocators{};      // empty: the case does not depend on the allocator
   Json about = Json::object();  // what the results do not say about the case
+  ProcessNeeds needs{};
   // Announces each step, measures, and returns an array of results, whose form is that of
   // heapwood.bench/1, heapwood.stress/1 or of docs/reproduction.md. A failure is a result with a
   // reason. After an interruption the array is incomplete.
@@ -45,7 +53,9 @@ struct ReproduceCase {
 //
 // stress TEST   payload= pool= iterations= blocks= page= requests=: lists; rounds=, probability=,
 //               coalesced, builtin (large requests go to the platform's malloc), presplit=;
-//               memory: inspects addresses and fragmentation (slow in large pools)
+//               memory: inspects addresses and fragmentation (slow in large pools);
+//               heap=pool: in a fresh heap of the pool's size; cold: without a warm-up;
+//               multiprocessors=: on at most as many
 // build         scenes=, refs=, pool= (a list: each scene is one case in all pools), page=,
 //               presplit=;
 //               one: counts requests with one allocator only, because they depend on the tree only
@@ -53,7 +63,8 @@ struct ReproduceCase {
 // trace, profile   scenes=
 // graph         graphs=, phases=, updates=, init=, layouts=
 // strings, particles   count=, pool=, populations=
-// registers, semaphore, rcu, host
+// registers, semaphore, rcu
+// host          smallest=: min blocks of segregated fit (a list)
 //
 // Each may have only=IDS, which restricts the requested allocators, runs= (default 5), and time=, a
 // factor of the setup's seconds.
