@@ -32,10 +32,6 @@ class NotMeasured(Exception):
     """Raised if a figure that a rule needs was not measured."""
 
 
-class NotTestable(Exception):
-    """Raised if no measurement of this program is about the claim, so it is not testable here."""
-
-
 @dataclasses.dataclass
 class Claim:
     """A claim of a paper, as in published/*.json. The function of its name in claims_*.py judges it
@@ -153,8 +149,6 @@ def by_rule(one: Claim, results: Results):
         answers = [one.check(results.with_blocks(blocks)) for blocks in grids] or [one.check(results)]
     except NotMeasured as reason:
         return Verdict(one, OPEN, str(reason), "" if one.redesign else extent(results.read))
-    except NotTestable as reason:
-        return Verdict(one, SUBSTITUTED, str(reason), extent(results.read))
     evidence = answers[0][1] if len(answers) == 1 else "; ".join(
         f"{blocks} blocks: {text}" for blocks, (_, text) in zip(grids, answers)
     )

@@ -3,7 +3,7 @@
 
 import statistics
 
-from .claims import NotTestable, claim, figure, need, range_text, within_factor
+from .claims import claim, figure, need, range_text, within_factor
 from .figures import bytes_text, count_text, median, ratio_interval
 
 
@@ -79,11 +79,11 @@ def bulk_peak(results):
     )
 
 
-def exhausting(results, allocator):
+def exhausting(results, allocator, item="bulk-7", statuses=("ok", "incomplete")):
     """{payload: (requests per ms, share refused)}. The requests include refused ones."""
     found = {}
-    for row in results.rows("bulk-7", allocator):
-        if row.get("allocate_ms") and row["status"] in ("ok", "incomplete"):
+    for row in results.rows(item, allocator):
+        if row.get("allocate_ms") and row["status"] in statuses:
             counts = row["allocations"]
             requested = counts["count"] + counts["refused"]
             found[row["payload_bytes"]] = (
@@ -176,14 +176,8 @@ def bulk_large(results):
 
 @claim()
 def bulk_failures(results):
-    same_pool = {
-        row["payload_bytes"]
-        for row in results.rows("bulk-7", "cuda")
-        if row.get("capacity_bytes", row["pool_bytes"]) == row["pool_bytes"]
-    }
-    shared = [(bulk[1], cuda[1]) for x, bulk, cuda in with_both(results) if x in same_pool]
-    if not shared:
-        raise NotTestable("the device's heap has another size than the pool at every size")
+    bulk, cuda = exhausting(results, "bulk"), exhausting(results, "cuda", "bulk-heap", ("ok",))
+    shared = need([(bulk[x][1], cuda[x][1]) for x in bulk.keys() & cuda.keys()], "sizes of both")
     mine, theirs = (statistics.fmean(side) for side in zip(*shared))
     return (
         mine <= theirs / 2,
@@ -265,3 +259,20 @@ def host_worst(results):
     ]
     need(unused, "mapped memory over the trace")
     return max(unused) <= 0.75, f"{100 * min(unused):.0f} to {100 * max(unused):.0f}% unused"
+
+
+@claim()
+def host_minimum(results):
+    found = {}
+    for row in results.rows("host-minimum", "segfit"):
+        latency = row.get("warm", {}).get("both_us", {}).get("p50")
+        ratio = row["passes"][0].get("mapped_over_requested_mean") if row.get("passes") else None
+        if latency and ratio:
+            found[row["min_block_bytes"]] = latency, ratio
+    best = need(found.get(4096), "min blocks of 4 KiB")
+    text = "; ".join(
+        f"{bytes_text(size)}: {figure(latency)} us, {figure(ratio)} times mapped"
+        for size, (latency, ratio) in sorted(found.items())
+    )
+    lowest = [min(values) for values in zip(*found.values())]
+    return all(low >= 0.95 * own for low, own in zip(lowest, best)), text

@@ -5,7 +5,7 @@ Probability test has the probability of its authors' code, 1/4; 3/4 is a misprin
 import statistics
 
 from .claims import CFMALLOC, CFMMALLOC, CMALLOC, CMMALLOC, FDG, LISTS, REGEFF_FULL
-from .claims import NotTestable, all_ratios, claim, each_text, extreme, figure, if_measured, label
+from .claims import all_ratios, claim, each_text, extreme, figure, if_measured, label
 from .claims import median_between, medians, need, needs_presplit, range_text, ratios, series
 from .claims import spread, usually_faster
 from .figures import bytes_text, median, ratio_interval
@@ -121,13 +121,48 @@ def pages_cost(results):
     return last >= 1.1 * first, text
 
 
-@claim()
-def pool_scatter(results):
-    samples = need(series(results, "regeff-3b", "scatter", "pool_bytes"), "ScatterAlloc")
+def slower_pool(results, item, allocator, slow, fast):
+    """Whether the pool of size slow(sizes) is slower than that of size fast(sizes)."""
+    samples = need(series(results, item, allocator, "pool_bytes"), label(results, allocator))
     _, _, text = ends({size: median(runs) for size, runs in samples.items()}, "in")
-    low, high = need(ratio_interval(samples[min(samples)], samples[max(samples)]), "three runs")
+    low, high = need(ratio_interval(samples[slow(samples)], samples[fast(samples)]), "three runs")
     answer = True if low > 1 else False if high < 1.1 else None
     return answer, f"{text}: {figure(low)} to {figure(high)} times (95%)"
+
+
+@claim()
+def pool_scatter(results):
+    return slower_pool(results, "regeff-3b", "scatter", min, max)
+
+
+@claim()
+def pool_cuda(results):
+    return slower_pool(results, "regeff-heap", "cuda", max, min)
+
+
+@claim()
+def pool_halloc(results):
+    rows = results.rows("regeff-slabs", "halloc")
+    starts = need([row["pool_bytes"] for row in rows if row["status"] == "ok"], "Halloc")
+    return min(starts) > 256 << 20, f"starts with {bytes_text(min(starts))}"
+
+
+@claim()
+def fewer_multiprocessors(results):
+    def speedup(allocator):
+        some, every = {}, {}
+        for row in results.rows("regeff-multiprocessors", allocator, status="ok"):
+            of = some if " multiprocessors=" in row["key"] else every
+            of[row["payload_bytes"]] = median(row["runs_ms"])
+        shared = need(some.keys() & every.keys(), label(results, allocator))
+        return median([every[x] / some[x] for x in shared])
+
+    found = if_measured(speedup, ALL)
+    scatter = need(found.pop("scatter", 0), "ScatterAlloc")
+    fast = sum(value >= 1.5 for value in need(found, "other allocators").values())
+    return fast > len(found) / 2 and scatter < median(list(found.values())), (
+        f"{each_text(results, {**found, 'scatter': scatter})} times as fast"
+    )
 
 
 @claim(published="lists")

@@ -4,19 +4,22 @@
 from .panels_builds import builds, internal_of_builds, pool_over_build, rays
 from .panels_builds import scatter_pages, share
 from .panels_graphs import GRAPH_PANELS
-from .panels_others import address_range, churn, each, exhausting, latency, memory, rcu, scaling
-from .panels_others import semaphores, utilization
+from .panels_others import address_range, churn, each, exhausting, first_launches, latency, memory
+from .panels_others import min_blocks, rcu, scaling, semaphores, utilization
 from .panels_own import ablation, particles, pools, profile, strings
 from .panels_regeff import calls_of_p, fragmentation, pages, properties, registers
 from .plots import PAYLOAD, Parameter, axis, sampled_and_grid
 from .figures import bytes_text
 
 
-def generic(item, title, over=PAYLOAD):
+POOL = Parameter("pool_bytes", axis("size of the pool", sizes=True), bytes_text)
+
+
+def generic(item, title, over=PAYLOAD, wanted=lambda row: True):
     """Panels of a generic test: a plot and its table per grid size."""
 
     def panels(results):
-        blocks, rows = [], results.rows(item)
+        blocks, rows = [], list(filter(wanted, results.rows(item)))
         grids = {None} if over.key == "blocks" else {row.get("blocks") for row in rows}
         for count in sorted(grids, key=lambda b: (b != 120, b or 0)):
             shown = [row for row in rows if count in (None, row.get("blocks"))]
@@ -36,11 +39,7 @@ PANELS = {
     "regeff-t1": registers,
     "regeff-t2": calls_of_p,
     "regeff-3a": generic("regeff-3a", "Alloc Dealloc"),
-    "regeff-3b": generic(
-        "regeff-3b",
-        "Alloc Cycle Dealloc",
-        Parameter("pool_bytes", axis("size of the pool", sizes=True), bytes_text),
-    ),
+    "regeff-3b": generic("regeff-3b", "Alloc Cycle Dealloc", POOL),
     "regeff-3c": generic(
         "regeff-3c",
         "Alloc Cycle Dealloc",
@@ -49,6 +48,13 @@ PANELS = {
     "regeff-3d": probability("regeff-3d", "3/4"),
     "regeff-3d-quarter": probability("regeff-3d-quarter", "1/4"),
     "regeff-coalesced": generic("regeff-coalesced", "Alloc Dealloc, coalesced"),
+    "regeff-heap": generic("regeff-heap", "Alloc Cycle Dealloc, heaps of the pool's size", POOL),
+    "regeff-slabs": generic("regeff-slabs", "Alloc Cycle Dealloc, slabs of 4 MiB", POOL),
+    "regeff-multiprocessors": generic(
+        "regeff-multiprocessors",
+        "Alloc Dealloc on 72 multiprocessors",
+        wanted=lambda row: " multiprocessors=" in row["key"],
+    ),
     "regeff-large": generic("regeff-large", "Alloc Dealloc, large requests from the device's malloc"),
     "regeff-t3-pages": scatter_pages("regeff-t3-pages", "regeff-t3"),
     "regeff-t4-pages": scatter_pages("regeff-t4-pages", "regeff-t4"),
@@ -77,13 +83,17 @@ PANELS = {
     },
     "ouroboros-range": address_range,
     "ouroboros-churn": churn,
-    "ouroboros-utilization": utilization,
+    "ouroboros-utilization": utilization("ouroboros-utilization"),
+    "ouroboros-first": first_launches,
+    "ouroboros-heap": utilization("ouroboros-heap"),
     **GRAPH_PANELS,
     "bulk-5": semaphores,
     "bulk-6": rcu,
-    "bulk-7": exhausting,
+    "bulk-7": exhausting("bulk-7"),
+    "bulk-heap": exhausting("bulk-heap"),
     "host-3": latency,
     "host-4": memory,
+    "host-minimum": min_blocks,
     "own-triangles": builds("own-triangles", "atomic"),
     "own-slowdown": builds("own-slowdown", "atomic"),
     "own-share": share,

@@ -187,20 +187,45 @@ def churn(results):
     ]
 
 
-def utilization(results):
-    rows, notes = results.rows("ouroboros-utilization"), Notes()
-    # The platform's heap may have another size than the pool, so it is left out.
-    sizes = {row["allocator"]: row.get("space", {}).get("capacity_bytes", 0) for row in rows}
-    capacity = max((size for name, size in sizes.items() if name != "cuda"), default=0)
-    heap = sizes.get("cuda", 0)
-    beside = f" (CudaMalloc: of {bytes_text(heap)})" if heap not in (0, capacity) else ""
+def utilization(item):
+    def panels(results):
+        rows, notes = results.rows(item), Notes()
+        # CUDA's heap may have another size than the pool of the others.
+        sizes = {row["allocator"]: row.get("space", {}).get("capacity_bytes", 0) for row in rows}
+        heap = sizes.pop("cuda", 0)
+        capacity = max(sizes.values(), default=heap)
+        beside = f" (CudaMalloc: of {bytes_text(heap)})" if heap not in (0, capacity) else ""
 
-    def cells_of(row):
-        value = row.get("space", {}).get("utilization")
-        return [outcome(row, None if value is None else 100 * value, notes)]
+        def cells_of(row):
+            value = row.get("space", {}).get("utilization")
+            return [outcome(row, None if value is None else 100 * value, notes)]
 
-    title = f"Share of {bytes_text(capacity)}{beside} allocated in blocks of 16 bytes, %"
-    return [allocator_table(results, title, ["share, %"], rows, cells_of, notes=notes)]
+        title = f"Share of {bytes_text(capacity)}{beside} allocated in blocks of 16 bytes, %"
+        return [allocator_table(results, title, ["share, %"], rows, cells_of, notes=notes)]
+
+    return panels
+
+
+def first_launches(results):
+    lines = [
+        [heading(f"{row['threads']:,} of {bytes_text(row['payload_bytes'])}"), *map(number, row["allocate_ms"])]
+        for row in results.rows("ouroboros-first")
+        if row.get("allocate_ms")
+    ]
+    return [table("Launches in a fresh heap, ms", ["requests", "first", "second", "third"], lines)]
+
+
+def min_blocks(results):
+    lines = [
+        [
+            heading(bytes_text(row["min_block_bytes"])),
+            number(row["warm"]["both_us"]["p50"]),
+            number(row["passes"][0].get("mapped_over_requested_mean"), 3),
+        ]
+        for row in measured(results, "host-minimum")
+    ]
+    columns = ["min block", "median of malloc and free, µs", "mapped over requested, mean"]
+    return [table("Min blocks of segregated fit", columns, lines)]
 
 
 def primitive_rows(results, item):
@@ -247,18 +272,21 @@ def rcu(results):
     ]
 
 
-def exhausting(results):
-    # Refused requests are part of this experiment and have a separate table.
-    rows = [{**row, "status": "ok"} for row in results.rows("bulk-7") if row.get("allocate_ms")]
+def exhausting(item):
+    def panels(results):
+        # Refused requests are part of this experiment and have a separate table.
+        rows = [{**row, "status": "ok"} for row in results.rows(item) if row.get("allocate_ms")]
 
-    def requested(row):
-        return row["allocations"]["count"] + row["allocations"]["refused"]
+        def requested(row):
+            return row["allocations"]["count"] + row["allocations"]["refused"]
 
-    def refused(row):
-        return 100 * row["allocations"]["refused"] / requested(row)
+        def refused(row):
+            return 100 * row["allocations"]["refused"] / requested(row)
 
-    title = "Requests per second until the pool is exhausted"
-    return [
-        *sampled_and_grid(results, title, PAYLOAD, rows, "allocate_ms", count=requested),
-        grid(results, "Refused", "%", rows, PAYLOAD, refused),
-    ]
+        title = "Requests per second until the pool is exhausted"
+        return [
+            *sampled_and_grid(results, title, PAYLOAD, rows, "allocate_ms", count=requested),
+            grid(results, "Refused", "%", rows, PAYLOAD, refused),
+        ]
+
+    return panels

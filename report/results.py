@@ -96,7 +96,9 @@ def newest_kept(folder):
 
 # Items that are measured with two grids: the paper's 120 blocks, which filled its 15 multiprocessors,
 # and as many as fill the GPU ("fill").
-WITH_GRIDS = ("regeff-3a", "regeff-3b", "regeff-3c", "regeff-5a", "regeff-5b", "regeff-coalesced", "regeff-large")
+WITH_GRIDS = tuple(
+    f"regeff-{name}" for name in "3a 3b 3c 5a 5b coalesced heap large".split()
+)
 
 
 def blocks_of(key):

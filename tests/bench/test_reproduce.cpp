@@ -195,6 +195,14 @@ TEST_F(Reproduce, MeasuresPartsAndTheirTime) {
   EXPECT_GT(seconds, 0);
 }
 
+TEST_F(Reproduce, ACaseWithNeedsHasAProcessOfItsOwn) {
+  output(reproduce("regeff-heap,bulk-heap,regeff-3b", "cuda"));
+  const json all = results();
+  ASSERT_EQ(all.at("runs").size(), 3u);
+  for (const json& one : all.at("cases"))
+    EXPECT_EQ(one.at("run") != 0, has(one.at("key"), " heap=pool")) << one.at("key");
+}
+
 TEST_F(Reproduce, ListsItsItems) {
   expect_words(output("reproduce --list --device cpu"),
                {"regeff-t3", "ouroboros-churn", "bulk-7", "host-3", "own-pool"});

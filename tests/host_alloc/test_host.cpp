@@ -179,6 +179,13 @@ TEST(HostAllocator, TlsfTakesTheBetterFit) {
   }
 }
 
+TEST(HostAllocator, SizesAreMultiplesOfTheMinBlock) {
+  const auto allocator = untouchable("segfit", {.capacity = 16 * mib, .min_block_bytes = 4 * kib});
+  allocator->allocate(1);
+  allocator->allocate(5000);
+  EXPECT_EQ(allocator->statistics().used_bytes, 12 * kib);
+}
+
 TEST(HostAllocator, MapsInStepsAndGivesBackOnRequest) {
   const auto allocator = untouchable(
       "tlsf", {.capacity = 64 * mib, .initial_bytes = 4 * mib, .growth_bytes = 8 * mib});

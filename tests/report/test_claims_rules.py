@@ -26,8 +26,7 @@ class Substituted(Rules):
 
     def test_claims_whose_subject_nothing_measures(self):
         for name in (
-            "ad-scatter-large pages-large-requests pool-cuda pool-halloc fewer-multiprocessors"
-            " reuse-cuda initialization-marks host-minimum host-metadata internal-build"
+            "ad-scatter-large pages-large-requests initialization-marks host-metadata internal-build"
             " graph-triangles rcu-best"
         ).split():
             self.assertEqual(judge(BY_ID[name], results({}, kind="cpu")).verdict, SUBSTITUTED)
@@ -80,6 +79,34 @@ class GenericTests(Rules):
 
         self.both("pool-scatter", made(1.2), made(0.9))
         self.expect("pool-scatter", (OPEN, made(1.2, 0.5)))
+
+    def test_pools_of_cuda(self):
+        def made(large):
+            points = {1 << 22: {"cuda": 1}, 1 << 30: {"cuda": large}}
+            return sweep("regeff-heap", "pool_bytes", points, blocks=120)
+
+        self.both("pool-cuda", made(1.2), made(0.9))
+
+    def test_smallest_pool_of_halloc(self):
+        def made(smallest):
+            cases_of = (
+                row("halloc", status="ok" if mib >= smallest else "failed", settings={"pool_bytes": mib << 20})
+                for mib in (128, 256, 512)
+            )
+            return one_case("regeff-slabs", *cases_of)
+
+        self.both("pool-halloc", made(512), made(256))
+
+    def test_fewer_multiprocessors(self):
+        def made(lists, scatter=1):
+            of = {"scatter": scatter, **times(lists, *LISTS), "atomic": lists}
+            every = over("regeff-multiprocessors", "payload_bytes", (16, 256), times(2, *of))
+            some = over("regeff-multiprocessors", "payload_bytes", (16, 256), {a: 2 / v for a, v in of.items()})
+            of_some = [(f"{key} multiprocessors=72", *rest) for key, *rest in some["regeff-multiprocessors"]]
+            return {"regeff-multiprocessors": every["regeff-multiprocessors"] + of_some}
+
+        self.both("fewer-multiprocessors", made(1.9), made(1.1))
+        self.expect("fewer-multiprocessors", (FAILS, made(1.9, scatter=3)))
 
     def test_a_failed_payload_is_not_constant(self):
         def made(status):
@@ -293,6 +320,15 @@ class Ouroboros(Rules):
 
         self.both("utilization", made(0.97), made(0.5))
 
+    def test_fresh_heaps_of_cuda(self):
+        def share(value, status="ok"):
+            return one_case("ouroboros-heap", row("cuda", status=status, space={"utilization": value}))
+
+        self.both("utilization-cuda", share(0.17), share(0.5))
+        self.expect("utilization-cuda", (OPEN, share(0.17, "incomplete")))
+        first = lambda ms: one_case("ouroboros-first", row("cuda", allocate_ms=[ms, 1, 1.01]))
+        self.both("reuse-cuda", first(1.05), first(2))
+
     def test_every_variant_lasts(self):
         def made(worst, last=1):
             iterations = {"scatter-builtin": 50, HALLOC: 20, **times(90, *VARIANTS)}
@@ -353,14 +389,13 @@ class Bulk(Rules):
         self.expect("bulk-peak", (SUBSTITUTED, redesigned))
 
     @staticmethod
-    def rates(bulk, refused=None, capacity=1 << 29, cuda_refused=0):
+    def rates(bulk, refused=None):
         def one(allocator, size, rate, share):
             return row(
                 allocator,
                 [1],
                 allocate_ms=[1000 / rate],
                 allocations={"count": 1000 * (1 - share), "refused": 1000 * share},
-                capacity_bytes=capacity,
                 settings={"payload_bytes": size, "pool_bytes": 1 << 29},
             )
 
@@ -369,7 +404,7 @@ class Bulk(Rules):
                 one_case(
                     "bulk-7",
                     one("bulk", size, rate, (refused or {}).get(size, 0)),
-                    one("cuda", size, 1, cuda_refused),
+                    one("cuda", size, 1, 0),
                 )
                 for size, rate in bulk.items()
             )
@@ -390,13 +425,14 @@ class Bulk(Rules):
         )
         half, few = ({2048: share} for share in (0.5, 0.05))
         self.both("bulk-2k", self.rates({2048: 1}, half), self.rates({2048: 1}, few), kind="cpu")
-        few, many = {512: 0.01}, {512: 0.3}
-        self.both(
-            "bulk-failures",
-            self.rates({512: 1}, few, cuda_refused=0.2),
-            self.rates({512: 1}, many, cuda_refused=0.2),
-        )
-        self.expect("bulk-failures", (SUBSTITUTED, self.rates({512: 1}, few, capacity=1 << 31)))
+
+        def beside_cuda(share, status="ok"):
+            of = {"count": 8, "refused": 2}
+            cuda = row("cuda", [1], status, allocate_ms=[1], allocations=of, settings={"payload_bytes": 512})
+            return {**self.rates({512: 1}, {512: share}), **one_case("bulk-heap", cuda)}
+
+        self.both("bulk-failures", beside_cuda(0.01), beside_cuda(0.3))
+        self.expect("bulk-failures", (OPEN, beside_cuda(0.01, "incomplete")))
 
 
 class HostManaged(Rules):
@@ -409,6 +445,20 @@ class HostManaged(Rules):
             return one_case("host-3", one("segfit", 1, p99), one("cudamalloc", 100, 200))
 
         self.both("host-latency-each", made(2), made(20))
+
+    def test_min_blocks(self):
+        def made(latency, mapped):
+            of = {256: (latency, mapped), 4096: (1, 2)}
+            return cases(
+                "host-minimum",
+                *(
+                    ({"min_block_bytes": size}, [row("segfit", passes=[{"mapped_over_requested_mean": ratio}],
+                                                     warm={"both_us": {"p50": us}})])
+                    for size, (us, ratio) in of.items()
+                ),
+            )
+
+        self.both("host-minimum", made(0.97, 2), made(1, 1.5))
 
     def test_worst_case(self):
         def made(requested):
