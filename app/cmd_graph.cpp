@@ -101,7 +101,7 @@ void add_graph(Program& program, Invocation& invocation) {
                "update), all",
                "LIST");
   command.text("--phase", options->phases,
-               "all; init, pagerank, triangles, bfs, insert, delete,\nmixed, insert-vertices, "
+               "all; init, pagerank, triangles, insert, delete,\nmixed, insert-vertices, "
                "delete-vertices, vertices (both)",
                "LIST");
   command.text("--batch", options->batches, "edges per update: 1000, 100K, 1M", "LIST");

@@ -23,7 +23,6 @@ enum class GraphPhase : std::uint8_t {
   init,
   page_rank,
   triangles,
-  bfs,
   insert,
   remove,
   mixed,
@@ -99,9 +98,8 @@ struct GraphRow : MeasuredRow {
   std::optional<workloads::graph::GraphMemory> memory;  // after init
   std::vector<RoundMemory> rounds;
   std::optional<std::uint64_t> triangles;
-  std::optional<std::uint32_t> levels;  // levels of the breadth-first search
-  std::vector<std::uint64_t> hashes;    // hash of the edges after each phase of the warm-up
-  std::uint64_t refused = 0;            // refused requests of all runs
+  std::vector<std::uint64_t> hashes;  // hash of the edges after each phase of the warm-up
+  std::uint64_t refused = 0;          // refused requests of all runs
   // "7 of 1000 rounds of mixed": the rounds executed when the budget ended a phase; "" if it ended
   // none. Each phase after it has one round.
   std::string cut;

@@ -147,11 +147,6 @@ class GraphRun {
       samples(GraphPhase::triangles).ms.push_back(result.ms);
       row_.triangles = result.triangles;
     }
-    if (has(GraphPhase::bfs)) {
-      const SearchResult result = store_.breadth_first(largest_vertex(*bench_.host));
-      samples(GraphPhase::bfs).ms.push_back(result.ms);
-      row_.levels = result.levels;
-    }
   }
 
   void add(GraphPhase phase, std::uint32_t batch, const UpdateResult& result) {
@@ -411,14 +406,10 @@ void compare(std::vector<GraphRow>& rows) {
   }
   for (GraphRow& row : rows) {
     if (!is_compared(row)) continue;
-    const bool levels = row.levels == reference->levels,
-               triangles = row.triangles == reference->triangles;
-    if (has_same_edges(row, *reference) && levels && triangles) continue;
+    const bool triangles = row.triangles == reference->triangles;
+    if (has_same_edges(row, *reference) && triangles) continue;
     row.status = Status::failed;
-    row.reason = fmt::format("{} differ from those of {}",
-                             !triangles ? "triangles"
-                             : !levels  ? "BFS levels"
-                                        : "edges",
+    row.reason = fmt::format("{} differ from those of {}", triangles ? "edges" : "triangles",
                              reference->label);
   }
 }

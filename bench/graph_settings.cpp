@@ -12,7 +12,6 @@ constexpr std::pair<const char*, GraphPhase> phases[] = {
     {"init", GraphPhase::init},
     {"pagerank", GraphPhase::page_rank},
     {"triangles", GraphPhase::triangles},
-    {"bfs", GraphPhase::bfs},
     {"insert", GraphPhase::insert},
     {"delete", GraphPhase::remove},
     {"mixed", GraphPhase::mixed},
@@ -161,7 +160,6 @@ void describe(JsonFields& fields, GraphRow& row) {
   fields("reset_ms", row.reset_ms);
   fields.list("phases", row.phases);
   fields.optional("triangles", row.triangles);
-  fields.optional("bfs_levels", row.levels);
   fields.unless_empty("refused", row.refused);
   fields.object("memory", row.memory);
   if (fields.has("rounds", !row.rounds.empty())) fields.list("rounds", row.rounds);

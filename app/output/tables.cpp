@@ -18,8 +18,6 @@ const char* title_of(GraphPhase phase) {
   switch (phase) {
     case GraphPhase::page_rank:
       return "PageRank";
-    case GraphPhase::bfs:
-      return "BFS";
     case GraphPhase::insert_vertices:
       return "insert";
     case GraphPhase::delete_vertices:

@@ -38,7 +38,7 @@ inline constexpr const char* graph_columns =
     "samples=.runs_ms#|0 median_ms=.median_ms q1_ms=.q1_ms q3_ms=.q3_ms prepare_ms=.prepare_ms~ "
     "changed_edges=.edges million_edges_per_second=.million_edges_per_second "
     "million_edges_per_second_prepared=.million_edges_per_second_prepared moved=.moved "
-    "refused=.refused|0 refused_edges=.refused_edges|0 reset_ms~ triangles bfs_levels "
+    "refused=.refused|0 refused_edges=.refused_edges|0 reset_ms~ triangles "
     "block_bytes=memory/block_bytes held_bytes=memory/held_bytes "
     "metadata_bytes=memory/metadata_bytes address_bytes=memory/address_bytes "
     "external_fragmentation=memory/external_fragmentation_merged init=settings/init|each";

@@ -33,7 +33,7 @@ TEST_F(GraphCommand, EveryLayoutHasTheSameEdgesAfterEveryPhase) {
       EXPECT_EQ(result["status"], "ok") << result.dump(1);
       EXPECT_EQ(result["vertices"], 300);
       const bool updates_run = result["allocator"] != "atomic";
-      EXPECT_EQ(result["phases"].size(), updates_run ? 9u : 4u) << result.dump(1);
+      EXPECT_EQ(result["phases"].size(), updates_run ? 8u : 3u) << result.dump(1);
       EXPECT_EQ(result["triangles"], report["results"][0]["triangles"]);
       for (const json& phase : result["phases"]) {
         EXPECT_GE(phase["runs_ms"].size(), 2u);

@@ -138,7 +138,6 @@ TEST(MeasuringRows, RowsReadBack) {
   graph.rounds[0].memory.measured = true;
   graph.rounds[0].memory.held_bytes = 4096;
   graph.triangles = 0;
-  graph.levels = 3;
   graph.hashes = {1, 2};
   expect_read_back(graph);
   expect_read_back(bench::GraphRow{});

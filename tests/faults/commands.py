@@ -20,7 +20,7 @@ COMMANDS = {
     "stress": ["stress", "ad", "--payload", "16", *MEASURE],
     "replay": ["replay", "m.trace", *MEASURE],
     "graph": ["graph", "uniform:200:4", "--batch", "100", "--rounds", "1", "--phase",
-              "init,insert,bfs", "--threads", "2", *MEASURE],
+              "init,insert,triangles", "--threads", "2", *MEASURE],
     "strings": ["strings", "m.obj", "--threads", "2", "--pool", "1M", *MEASURE],
     "particles": ["particles", "--particles", "50", "--rounds", "5", "--threads", "2", "--pool",
                   "1M", *MEASURE],

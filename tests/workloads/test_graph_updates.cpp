@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Dynamic graphs in every layout: after every batch the edges are those of a graph of sets.
 #include <algorithm>
-#include <deque>
 #include <iterator>
 
 #include "tests/workloads/graph_reference.hpp"
@@ -9,7 +8,7 @@
 namespace heapwood::workloads::graph {
 namespace {
 
-// ---- PageRank, triangles and breadth-first search against references and closed forms
+// ---- PageRank and triangles against references and closed forms
 
 class GraphAlgorithms : public Graphs {
  protected:
@@ -84,33 +83,6 @@ TEST_F(GraphAlgorithms, CountTrianglesAfterUpdates) {
     }
     EXPECT_EQ(store.triangles().triangles, expected);
     EXPECT_EQ(store.edges(), reference.edges());
-  });
-}
-
-TEST_F(GraphAlgorithms, SearchFindsDistances) {
-  const HostGraph graph = random_graph(700, 4, 700, 14);
-  std::vector<std::uint32_t> expected(graph.vertices(), ~0u);
-  std::deque<std::uint32_t> queue{5};
-  expected[5] = 0;
-  while (!queue.empty()) {
-    const std::uint32_t v = queue.front();
-    queue.pop_front();
-    for (const std::uint32_t to : graph.neighbours(v)) {
-      if (expected[to] != ~0u) continue;
-      expected[to] = expected[v] + 1;
-      queue.push_back(to);
-    }
-  }
-  // Levels have many more vertices than a launch has warps.
-  ASSERT_GT(std::ranges::count_if(expected, [](auto d) { return d != ~0u; }), 600);
-  each_layout(graph, [&](GraphStore& store) {
-    const SearchResult result = store.breadth_first(5);
-    EXPECT_EQ(result.distances, expected);
-    std::uint32_t deepest = 0;
-    for (const std::uint32_t distance : expected) {
-      if (distance != ~0u) deepest = std::max(deepest, distance);
-    }
-    EXPECT_EQ(result.levels, deepest + 1);
   });
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// PageRank, triangle counting and breadth-first search on any layout.
+// PageRank and triangle counting on any layout.
 #pragma once
 
 #include <cstdint>
@@ -111,36 +111,6 @@ struct PageRankKernel : KernelShape {
           return damping * ranks[from] / static_cast<float>(degree);
         },
         [&](std::uint32_t, float share, std::uint32_t to) { add_to_sum(next[to], share); });
-  }
-};
-
-// One level of breadth-first search: visits the vertices of its queue and appends their unvisited
-// neighbours to the next queue.
-template <class View>
-struct SearchKernel : KernelShape {
-  View view;
-  std::uint32_t* distances;
-  const std::uint32_t* queue;
-  std::uint32_t* next;
-  std::uint32_t* next_size;
-  std::uint32_t size, level;
-
-  template <class Warp>
-  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
-    const std::uint64_t i = thread_of(warp);
-    const bool valid = i < size;
-    for_edges_of_warp(
-        warp, view, valid ? queue[i] : 0, valid, [](std::uint32_t, std::uint32_t) { return 0u; },
-        [&](std::uint32_t, std::uint32_t, std::uint32_t to) {
-          // relaxed: only the next launch reads the queue.
-          const simt::atomic_ref<std::uint32_t> distance(distances[to]);
-          std::uint32_t unvisited = ~std::uint32_t{0};
-          if (distance.load(simt::relaxed) != unvisited) return;
-          if (distance.compare_exchange_strong(unvisited, level + 1, simt::relaxed,
-                                               simt::relaxed)) {
-            next[simt::atomic_ref<std::uint32_t>(*next_size).fetch_add(1, simt::relaxed)] = to;
-          }
-        });
   }
 };
 

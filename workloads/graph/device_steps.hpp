@@ -83,10 +83,6 @@ class DeviceSteps {
   // Counts triples u < v < w with edges from u to v, u to w and v to w. Adjacencies must be sorted.
   virtual double triangles(const GraphView& view, const std::uint64_t* offsets,
                            std::uint64_t& count) = 0;
-  // distances: edges from `source`, ~0 if there is no path. queue: two words per vertex.
-  virtual double breadth_first(const GraphView& view, std::uint32_t source,
-                               std::uint32_t* distances, std::uint32_t* queue,
-                               std::uint32_t& levels) = 0;
 };
 
 // Throws Error{Exit::device} for a GPU in builds without CUDA. `seconds`: the limit of a launch.

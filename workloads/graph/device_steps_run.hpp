@@ -365,41 +365,6 @@ class StepsOn final : public DeviceSteps {
     return ms;
   }
 
-  double breadth_first(const GraphView& view, std::uint32_t source, std::uint32_t* distances,
-                       std::uint32_t* queue, std::uint32_t& levels) override {
-    return std::visit(
-        [&](const auto& layout) {
-          const std::uint32_t n = layout.count;
-          levels = 0;
-          if (n == 0) return 0.0;
-          simt::device_fill(device_.id(), distances, 0xff, n * sizeof(std::uint32_t));
-          const std::uint32_t zero = 0;
-          simt::device_upload(device_.id(), distances + source, &zero, sizeof(zero));
-          simt::device_upload(device_.id(), queue, &source, sizeof(source));
-          // The sizes of the levels' queues: counters used in turn, cleared together when all are
-          // used.
-          constexpr std::uint32_t sizes = 1024;
-          simt::Buffer<std::uint32_t> size(device_.id(), sizes);
-          size.fill(0);
-          SearchKernel<std::decay_t<decltype(layout)>> kernel{{},        layout,  distances, queue,
-                                                              queue + n, nullptr, 1,         0};
-          double ms = 0;
-          while (kernel.size > 0) {
-            if (levels > 0 && levels % sizes == 0) size.fill(0);
-            kernel.next_size = size.data() + levels % sizes;
-            kernel.level = levels++;
-            ms += launch(kernel, kernel.size);
-            simt::device_download(device_.id(), &kernel.size, kernel.next_size,
-                                  sizeof(kernel.size));
-            std::uint32_t* const visited = const_cast<std::uint32_t*>(kernel.queue);
-            kernel.queue = kernel.next;
-            kernel.next = visited;
-          }
-          return ms;
-        },
-        view);
-  }
-
  private:
   template <class Kernel>
   double launch(const Kernel& kernel, std::uint64_t items) {

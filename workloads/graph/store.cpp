@@ -103,15 +103,6 @@ TriangleResult GraphStore::triangles() {
   return result;
 }
 
-SearchResult GraphStore::breadth_first(std::uint32_t source) {
-  const simt::Buffer<std::uint32_t> distances(device_, count_),
-      queue(device_, 2 * std::size_t{count_});
-  SearchResult result;
-  result.ms = steps_->breadth_first(view(), source, distances.data(), queue.data(), result.levels);
-  result.distances = distances.download();
-  return result;
-}
-
 InitResult GraphStore::init_result(double reset_ms, const UpdateResult& inserted) {
   InitResult result;
   result.reset_ms = reset_ms;

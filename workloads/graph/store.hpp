@@ -79,12 +79,6 @@ struct TriangleResult {
   double ms = 0;
   std::uint64_t triangles = 0;
 };
-struct SearchResult {
-  double ms = 0;
-  std::uint32_t levels = 0;
-  std::vector<std::uint32_t> distances;
-};
-
 // Makes a buffer large enough, discarding its contents.
 template <class T>
 void reserve(simt::Buffer<T>& buffer, const simt::DeviceId& device, std::size_t count) {
@@ -162,7 +156,6 @@ class GraphStore {
 
   PageRankResult page_rank(unsigned iterations, float damping);
   TriangleResult triangles();  // first sorts the adjacencies, which is not timed
-  SearchResult breadth_first(std::uint32_t source);
 
  protected:
   static void require_room(std::uint64_t vertices, std::uint64_t capacity) {
