@@ -100,9 +100,7 @@ void add_graph(Program& program, Invocation& invocation) {
                "blocks (of each allocator), pages (linked, 64 bytes),\ncsr (rows, rebuilt by each "
                "update), all",
                "LIST");
-  command.text("--phase", options->phases,
-               "all; init, pagerank, triangles, insert, delete,\nmixed, insert-vertices, "
-               "delete-vertices, vertices (both)",
+  command.text("--phase", options->phases, "all; init, pagerank, triangles, insert, delete, mixed",
                "LIST");
   command.text("--batch", options->batches, "edges per update: 1000, 100K, 1M", "LIST");
   command.number("--rounds", settings.rounds, "updates of each kind per run", {1, 1000000});

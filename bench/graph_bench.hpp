@@ -19,16 +19,7 @@
 namespace heapwood::bench {
 
 enum class GraphLayout : std::uint8_t { blocks, pages, csr };
-enum class GraphPhase : std::uint8_t {
-  init,
-  page_rank,
-  triangles,
-  insert,
-  remove,
-  mixed,
-  insert_vertices,
-  delete_vertices
-};
+enum class GraphPhase : std::uint8_t { init, page_rank, triangles, insert, remove, mixed };
 using GraphUpdates = workloads::graph::UpdatePattern;
 using GraphInit = workloads::graph::BlockInit;
 
@@ -66,7 +57,7 @@ std::vector<std::uint32_t> parse_batches(const std::string& text);
 // The samples of one phase with one batch size, from all runs and rounds.
 struct PhaseSamples {
   GraphPhase phase = GraphPhase::init;
-  std::uint32_t batch = 0;         // edges or vertices per batch; 0: the phase has no batch
+  std::uint32_t batch = 0;         // edges per batch; 0: the phase has no batch
   std::vector<double> ms;          // for PageRank per iteration
   std::vector<double> prepare_ms;  // time to sort and group a batch
   std::uint64_t edges = 0;         // edges inserted and deleted, over all samples
@@ -139,9 +130,5 @@ Earlier<GraphRow> read_graphs(const std::string& path, const simt::DeviceInfo& d
 std::vector<workloads::graph::EdgeKey> update_batch(const GraphSettings& settings,
                                                     std::uint32_t vertices, std::uint32_t count,
                                                     unsigned round);
-// Up to `degree` edges for each of `count` new vertices from `first` on, to those below `targets`.
-workloads::graph::HostGraph new_vertices(std::uint32_t first, std::uint32_t count,
-                                         std::uint32_t degree, std::uint32_t targets,
-                                         std::uint32_t seed);
 
 }  // namespace heapwood::bench

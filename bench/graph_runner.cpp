@@ -35,14 +35,6 @@ std::vector<EdgeKey> existing_edges(const HostGraph& graph, std::uint32_t count,
   return edges;
 }
 
-// The number of vertices in a batch of vertices: with about as many edges as a batch of edges has,
-// and at most a tenth of the graph.
-std::uint32_t vertex_batch(const HostGraph& graph, std::uint32_t edges) {
-  const std::uint64_t mean = std::max<std::uint64_t>(1, graph.edges() / graph.vertices());
-  return static_cast<std::uint32_t>(
-      std::clamp<std::uint64_t>(edges / mean, 1, graph.vertices() / 10 + 1));
-}
-
 }  // namespace
 
 std::vector<EdgeKey> update_batch(const GraphSettings& settings, std::uint32_t vertices,
@@ -53,25 +45,6 @@ std::vector<EdgeKey> update_batch(const GraphSettings& settings, std::uint32_t v
   for (const Edge& edge : make_batch(vertices, count, settings.updates, seed))
     edges.push_back(edge_key(edge.source, edge.destination));
   return edges;
-}
-
-HostGraph new_vertices(std::uint32_t first, std::uint32_t count, std::uint32_t degree,
-                       std::uint32_t targets, std::uint32_t seed) {
-  HostGraph graph;
-  Random random(seed);
-  std::vector<std::uint32_t> row;
-  for (std::uint32_t v = 0; v < count; ++v) {
-    row.clear();
-    for (std::uint32_t i = 0; i < degree; ++i) {
-      const std::uint32_t to = random.below(targets);
-      if (to != first + v) row.push_back(to);
-    }
-    std::ranges::sort(row);
-    row.erase(std::unique(row.begin(), row.end()), row.end());
-    graph.destinations.insert(graph.destinations.end(), row.begin(), row.end());
-    graph.offsets.push_back(graph.destinations.size());
-  }
-  return graph;
 }
 
 namespace {
@@ -107,8 +80,6 @@ class GraphRun {
       if (has(GraphPhase::insert) || has(GraphPhase::remove)) insert_and_remove(batch);
       if (has(GraphPhase::mixed)) mixed(batch);
     }
-    if (has(GraphPhase::insert_vertices) || has(GraphPhase::delete_vertices))
-      vertices(bench_.settings.batches.front());
   }
 
  private:
@@ -152,8 +123,7 @@ class GraphRun {
   void add(GraphPhase phase, std::uint32_t batch, const UpdateResult& result) {
     PhaseSamples& to = samples(phase, batch);
     to.ms.push_back(result.ms);
-    if (phase == GraphPhase::insert || phase == GraphPhase::remove || phase == GraphPhase::mixed)
-      to.prepare_ms.push_back(result.prepare_ms);
+    to.prepare_ms.push_back(result.prepare_ms);
     to.edges += result.inserted + result.deleted;
     to.moved += result.moved;
     to.refused += result.refused;
@@ -194,28 +164,6 @@ class GraphRun {
       if (inspects_ && (round % steps == 0 || is_last))
         row_.rounds.push_back({round, batch, store_.memory()});
       if (is_last) break;
-    }
-    inspect();
-  }
-
-  void vertices(std::uint32_t edges) {
-    const HostGraph& graph = *bench_.host;
-    const std::uint32_t count = vertex_batch(graph, edges);
-    const auto degree =
-        static_cast<std::uint32_t>(std::max<std::uint64_t>(1, graph.edges() / graph.vertices()));
-    std::uint32_t total = graph.vertices();
-    for (unsigned round = 0; round < bench_.settings.rounds; ++round) {
-      const std::uint32_t seed = bench_.settings.seed + 2 * round;
-      const UpdateResult inserted = store_.insert_vertices(
-          DeviceRows(bench_.device.id, new_vertices(total, count, degree, total, seed)));
-      total += count;
-      if (has(GraphPhase::insert_vertices)) add(GraphPhase::insert_vertices, count, inserted);
-      std::vector<std::uint32_t> drawn(count);
-      Random random(seed + 1);
-      for (std::uint32_t& v : drawn) v = random.below(total);
-      const UpdateResult deleted = store_.delete_vertices(drawn);
-      if (has(GraphPhase::delete_vertices)) add(GraphPhase::delete_vertices, count, deleted);
-      if (is_late(round, GraphPhase::insert_vertices)) break;
     }
     inspect();
   }
@@ -295,19 +243,7 @@ class GraphRunner : public RowBench {
   std::string time_limit_text() const override { return late_text(bench_.settings.seconds); }
 
   void prepare() {
-    const GraphSettings& settings = bench_.settings;
     const std::uint64_t pool_bytes = bench::pool_bytes(bench_);
-    max_vertices_ = bench_.host->vertices();
-    if (settings.has(GraphPhase::insert_vertices) || settings.has(GraphPhase::delete_vertices)) {
-      max_vertices_ +=
-          std::uint64_t{settings.rounds} * vertex_batch(*bench_.host, settings.batches.front());
-      if (max_vertices_ > ~std::uint32_t{0}) {
-        throw_error(Exit::usage,
-                    "graph: {} rounds would insert more vertices than a graph can have (2^32); use "
-                    "fewer --rounds or a smaller --batch",
-                    settings.rounds);
-      }
-    }
     for (std::size_t i = 0; i < candidates_.size(); ++i) row(i).pool_bytes = pool_bytes;
     skip_unusable(bench_.device, pool_bytes);
     if (!any_running()) return;
@@ -335,15 +271,14 @@ class GraphRunner : public RowBench {
     job.pool = {memory_.data(), memory_.bytes()};
     job.seconds = bench_.settings.seconds;
     if (candidates_[i].entry) job.options = candidates_[i].entry->options;
-    const auto max_vertices = static_cast<std::uint32_t>(max_vertices_);
     std::unique_ptr<DeviceSteps> steps = device_steps(job.device, job.seconds);
     if (row(i).layout == GraphLayout::pages)
-      return std::make_unique<PageGraph>(job.device, std::move(steps), job.pool, max_vertices);
+      return std::make_unique<PageGraph>(job.device, std::move(steps), job.pool);
     if (row(i).layout == GraphLayout::csr)
-      return std::make_unique<CsrGraph>(job.device, std::move(steps), max_vertices);
+      return std::make_unique<CsrGraph>(job.device, std::move(steps));
     return std::make_unique<BlockGraph>(
         job, candidates_[i].entry->on(bench_.device.id.kind)->adjacency_heap(job), std::move(steps),
-        max_vertices, bench_.settings.init);
+        bench_.settings.init);
   }
 
   void judge(std::size_t i) override {
@@ -377,7 +312,6 @@ class GraphRunner : public RowBench {
   std::vector<std::optional<GraphRow>> warm_ups_;
   simt::Memory memory_;
   DeviceRows rows_;
-  std::uint64_t max_vertices_ = 0;
 };
 
 // Whether a row has the hash of the edges after each phase. It has not if the budget has cut it, or

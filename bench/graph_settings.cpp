@@ -9,14 +9,9 @@ namespace heapwood::bench {
 namespace {
 
 constexpr std::pair<const char*, GraphPhase> phases[] = {
-    {"init", GraphPhase::init},
-    {"pagerank", GraphPhase::page_rank},
-    {"triangles", GraphPhase::triangles},
-    {"insert", GraphPhase::insert},
-    {"delete", GraphPhase::remove},
-    {"mixed", GraphPhase::mixed},
-    {"insert-vertices", GraphPhase::insert_vertices},
-    {"delete-vertices", GraphPhase::delete_vertices}};
+    {"init", GraphPhase::init},           {"pagerank", GraphPhase::page_rank},
+    {"triangles", GraphPhase::triangles}, {"insert", GraphPhase::insert},
+    {"delete", GraphPhase::remove},       {"mixed", GraphPhase::mixed}};
 
 constexpr std::pair<const char*, GraphLayout> layouts[] = {
     {"blocks", GraphLayout::blocks}, {"pages", GraphLayout::pages}, {"csr", GraphLayout::csr}};
@@ -27,15 +22,15 @@ constexpr std::pair<const char*, GraphUpdates> all_updates[] = {
 constexpr std::pair<const char*, GraphInit> inits[] = {{"each", GraphInit::each},
                                                        {"counted", GraphInit::counted}};
 
-// Parses "all", or names separated by commas, and passes them to add() one by one.
-template <class Value, std::size_t n, class Add>
-std::vector<Value> parse_names(const std::pair<const char*, Value> (&names)[n],
-                               const std::string& text, std::vector<Value> found, Add add) {
+// Parses "all", or names separated by commas, and adds their values to `found`.
+template <class Value, std::size_t n>
+std::vector<Value> parse_names(const std::pair<const char*, Value> (&names)[n], const char* option,
+                               const std::string& text, std::vector<Value> found = {}) {
   for (const std::string& part : split(text, ',')) {
     if (part == "all") {
       for (const auto& [known, value] : names) found.push_back(value);
     } else {
-      add(part, found);
+      found.push_back(find_in(names, option, part, "all, "));
     }
   }
   std::ranges::sort(found);
@@ -55,20 +50,11 @@ bool GraphSettings::has(GraphPhase phase) const {
 }
 
 std::vector<GraphPhase> parse_phases(const std::string& text) {
-  const auto add = [](const std::string& part, std::vector<GraphPhase>& found) {
-    if (part == "vertices")
-      found.insert(found.end(), {GraphPhase::insert_vertices, GraphPhase::delete_vertices});
-    else
-      found.push_back(find_in(phases, "--phase", part, "all, vertices, "));
-  };
-  return parse_names(phases, text, {GraphPhase::init}, add);
+  return parse_names(phases, "--phase", text, {GraphPhase::init});
 }
 
 std::vector<GraphLayout> parse_layouts(const std::string& text) {
-  const auto add = [](const std::string& part, std::vector<GraphLayout>& found) {
-    found.push_back(find_in(layouts, "--layout", part, "all, "));
-  };
-  return parse_names(layouts, text, {}, add);
+  return parse_names(layouts, "--layout", text);
 }
 
 GraphUpdates parse_updates(const std::string& text) {

@@ -84,7 +84,7 @@ alloc::ProgramTrace record_graph(const GraphBench& bench) {
     job.pool = pool;
     job.seconds = settings.seconds;
     BlockGraph graph(job, workloads::recorded_adjacency_heap(job, memory),
-                     device_steps(job.device, job.seconds), vertices);
+                     device_steps(job.device, job.seconds));
     graph.init(rows);
     for (unsigned round = 0; round < settings.rounds; ++round) {
       const std::vector<EdgeKey> edges = update_batch(settings, vertices, batch, round);

@@ -15,26 +15,14 @@ namespace heapwood::app {
 namespace {
 
 const char* title_of(GraphPhase phase) {
-  switch (phase) {
-    case GraphPhase::page_rank:
-      return "PageRank";
-    case GraphPhase::insert_vertices:
-      return "insert";
-    case GraphPhase::delete_vertices:
-      return "delete";
-    default:
-      return name(phase);
-  }
+  return phase == GraphPhase::page_rank ? "PageRank" : name(phase);
 }
 
-bool is_of_vertices(GraphPhase phase) { return phase >= GraphPhase::insert_vertices; }
-bool is_update(GraphPhase phase) { return phase >= GraphPhase::insert && !is_of_vertices(phase); }
+bool is_update(GraphPhase phase) { return phase >= GraphPhase::insert; }
 
-std::string batch_text(GraphPhase phase, std::uint32_t batch) {
+std::string batch_text(std::uint32_t batch) {
   if (batch == 0) return "";
-  const char* const what = is_of_vertices(phase) ? (batch == 1 ? "vertex" : "vertices")
-                                                 : (batch == 1 ? "edge" : "edges");
-  return fmt::format("{} {}", compact_text(batch), what);
+  return fmt::format("{} {}", compact_text(batch), batch == 1 ? "edge" : "edges");
 }
 
 // All pairs of phase and batch, in the order of the rows.
@@ -107,7 +95,7 @@ Table graph_time_table(const std::vector<GraphRow>& rows) {
   const auto phases = phases_of(rows);
   std::vector<const GraphRow*> best;
   for (const auto& [phase, batch] : phases) {
-    table.columns.push_back({title_of(phase), false, false, batch_text(phase, batch)});
+    table.columns.push_back({title_of(phase), false, false, batch_text(batch)});
     best.push_back(fastest(rows, phase, batch));
   }
   if (phases.empty()) table.columns.push_back({"status"});
@@ -132,9 +120,9 @@ Table graph_rate_table(const std::vector<GraphRow>& rows) {
   table.columns.push_back({"allocator or layout", true});
   for (const auto& [phase, batch] : phases) {
     if (!is_update(phase)) continue;
-    table.columns.push_back({title_of(phase), false, false, batch_text(phase, batch)});
+    table.columns.push_back({title_of(phase), false, false, batch_text(batch)});
     table.columns.push_back(
-        {std::string(title_of(phase)) + ", sorted", false, false, batch_text(phase, batch)});
+        {std::string(title_of(phase)) + ", sorted", false, false, batch_text(batch)});
   }
   if (table.columns.size() == 1) return {};
   table.title = "Update rate [million edges per second]";

@@ -33,7 +33,7 @@ TEST_F(GraphCommand, EveryLayoutHasTheSameEdgesAfterEveryPhase) {
       EXPECT_EQ(result["status"], "ok") << result.dump(1);
       EXPECT_EQ(result["vertices"], 300);
       const bool updates_run = result["allocator"] != "atomic";
-      EXPECT_EQ(result["phases"].size(), updates_run ? 8u : 3u) << result.dump(1);
+      EXPECT_EQ(result["phases"].size(), updates_run ? 6u : 3u) << result.dump(1);
       EXPECT_EQ(result["triangles"], report["results"][0]["triangles"]);
       for (const json& phase : result["phases"]) {
         EXPECT_GE(phase["runs_ms"].size(), 2u);
@@ -161,13 +161,6 @@ TEST_F(GraphRuns, AllocatorsThatCannotFreeAreCompared) {
   EXPECT_EQ(rows[1].reason, "edges differ from those of Heapwood");
 }
 
-TEST_F(GraphRuns, MoreVerticesThanAGraphCanHaveAreRefused) {
-  bench_.layouts = bench::parse_layouts("csr");
-  bench_.settings.phases = bench::parse_phases("insert-vertices");
-  bench_.settings.rounds = 1 << 30;
-  EXPECT_THROW(bench::run_graph(bench_, {}), Error);
-}
-
 // Interrupts the benchmark at an update of its second heap, which is that of the timed run.
 class InterruptedHeap : public workloads::graph::AdjacencyHeap {
  public:
@@ -256,13 +249,6 @@ TEST(GraphUpdates, BatchesAreTheSameForEveryCandidate) {
   }
   EXPECT_LT(max - min, 1000u);
   EXPECT_TRUE(bench::update_batch(settings, 1, 10, 0).empty());
-  const HostGraph rows = bench::new_vertices(0, 20, 30, 20, 1);
-  for (std::uint32_t v = 0; v < rows.vertices(); ++v) {
-    const auto destinations = rows.neighbours(v);
-    EXPECT_EQ(std::ranges::count(destinations, v), 0) << "a loop";
-    EXPECT_EQ(std::adjacent_find(destinations.begin(), destinations.end()), destinations.end());
-    EXPECT_TRUE(std::ranges::is_sorted(destinations));
-  }
 }
 
 }  // namespace

@@ -21,14 +21,13 @@ namespace heapwood::workloads::graph {
 
 class ReferenceGraph {
  public:
-  explicit ReferenceGraph(const HostGraph& graph) { append(graph); }
-
-  void append(const HostGraph& rows) {
-    for (std::uint32_t v = 0; v < rows.vertices(); ++v) {
-      const auto destinations = rows.neighbours(v);
+  explicit ReferenceGraph(const HostGraph& graph) {
+    for (std::uint32_t v = 0; v < graph.vertices(); ++v) {
+      const auto destinations = graph.neighbours(v);
       sets_.emplace_back(destinations.begin(), destinations.end());
     }
   }
+
   // Returns the number of edges inserted and of edges deleted.
   std::uint64_t insert(std::span<const EdgeKey> keys) {
     std::uint64_t count = 0;
@@ -42,14 +41,6 @@ class ReferenceGraph {
     std::uint64_t count = 0;
     for (const EdgeKey key : keys) count += sets_[source_of(key)].erase(destination_of(key));
     return count;
-  }
-  std::uint64_t remove_vertices(std::span<const std::uint32_t> vertices) {
-    const std::uint64_t before = edges().size();
-    for (const std::uint32_t v : vertices) sets_[v].clear();
-    for (std::set<std::uint32_t>& set : sets_) {
-      for (const std::uint32_t v : vertices) set.erase(v);
-    }
-    return before - edges().size();
   }
   std::vector<EdgeKey> edges() const {
     std::vector<EdgeKey> keys;
@@ -156,12 +147,11 @@ inline void expect_sound_memory(GraphStore& graph, const ReferenceGraph& referen
 
 struct BatchShape {
   std::uint32_t vertices, sources, few_sources;  // sources: the vertices that edges begin at
-  std::uint32_t degree, batch, more_vertices, rounds;
-  constexpr std::uint32_t max_vertices() const { return vertices + rounds * more_vertices; }
+  std::uint32_t degree, batch, rounds;
 };
 
-// Inserts and deletes edges, by a kernel each and by one kernel, and vertices. After each batch the
-// edges are those of a graph of sets. The graph has no room for further vertices afterwards.
+// Inserts and deletes edges, by a kernel each and by one kernel. After each batch the edges are
+// those of a graph of sets.
 inline void run_batches(GraphStore& graph, const simt::DeviceId& device, const BatchShape& shape) {
   HostGraph start = random_graph(shape.sources, shape.degree, shape.vertices, 21);
   start.offsets.resize(shape.vertices + 1, start.offsets.back());
@@ -173,7 +163,6 @@ inline void run_batches(GraphStore& graph, const simt::DeviceId& device, const B
       expect_sound_memory(graph, reference);
     };
     expect_equal(graph.init(DeviceRows(device, start)).refused);
-    std::mt19937 random(4);
     for (std::uint32_t round = 0; round < shape.rounds; ++round) {
       // Pressure in every other round: all edges from a few vertices.
       const std::uint32_t sources = round % 2 == 0 ? shape.sources : shape.few_sources;
@@ -197,23 +186,12 @@ inline void run_batches(GraphStore& graph, const simt::DeviceId& device, const B
       EXPECT_EQ(mixed.inserted, reference.insert(inserts));
       EXPECT_EQ(mixed.deleted, reference.remove(deletes));
       expect_equal(mixed.refused);
-
-      const HostGraph more = random_graph(shape.more_vertices, 9, reference.vertices(), 50 + round);
-      reference.append(more);
-      EXPECT_EQ(graph.insert_vertices(DeviceRows(device, more)).inserted, more.edges());
-      expect_equal(0);
-      std::vector<std::uint32_t> gone;
-      for (std::uint32_t i = 0; i < shape.more_vertices; ++i)
-        gone.push_back(static_cast<std::uint32_t>(random() % reference.vertices()));
-      EXPECT_EQ(graph.delete_vertices(gone).deleted, reference.remove_vertices(gone));
-      expect_equal(0);
     }
     const std::vector<EdgeKey> all = reference.edges();
     EXPECT_EQ(graph.update({}, all).deleted, all.size());
     EXPECT_TRUE(graph.edges().empty());
     EXPECT_EQ(graph.memory().blocks, 0u);
   }
-  EXPECT_THROW(graph.insert_vertices(DeviceRows(device, start)), Error);
 }
 
 // Expects that each size class begins at a multiple of a warp's width and has its vertices once.
@@ -246,12 +224,12 @@ inline void expect_class_order(DeviceSteps& steps, const simt::DeviceId& device,
 class Graphs : public ::testing::Test {
  protected:
   std::unique_ptr<BlockGraph> block_graph(const registry::CompiledAllocator& compiled,
-                                          std::size_t pool_bytes, std::uint32_t max_vertices,
+                                          std::size_t pool_bytes,
                                           BlockInit block_init = BlockInit::each) {
     memory_ = simt::Memory(device_, pool_bytes);
     const HeapJob job{device_, {memory_.data(), pool_bytes}, {}};
     return std::make_unique<BlockGraph>(job, compiled.adjacency_heap(job),
-                                        device_steps(device_, 60), max_vertices, block_init);
+                                        device_steps(device_, 60), block_init);
   }
 
   template <class F>
@@ -271,37 +249,36 @@ class Graphs : public ::testing::Test {
 
   // Blocks of every allocator and linked pages, in pools that are soon full.
   template <class F>
-  void each_small_pool(std::uint32_t max_vertices, F f) {
+  void each_small_pool(F f) {
     constexpr std::size_t bytes = 32 << 10;
     each_allocator(
         [&](const registry::CompiledAllocator& compiled) {
-          f(*block_graph(compiled, std::max(bytes, compiled.traits->smallest_pool), max_vertices));
+          f(*block_graph(compiled, std::max(bytes, compiled.traits->smallest_pool)));
         },
         true);
     memory_ = simt::Memory(device_, bytes);
-    PageGraph pages(device_, device_steps(device_, 60), {memory_.data(), bytes}, max_vertices);
+    PageGraph pages(device_, device_steps(device_, 60), {memory_.data(), bytes});
     f(pages);
   }
 
   // Every layout: blocks of every allocator, linked pages, rows.
   template <class F>
-  void each_store(std::size_t pool_bytes, std::uint32_t max_vertices, F f) {
+  void each_store(std::size_t pool_bytes, F f) {
     each_allocator([&](const registry::CompiledAllocator& compiled) {
-      f(*block_graph(compiled, pool_bytes, max_vertices));
+      f(*block_graph(compiled, pool_bytes));
     });
-    each_baseline(pool_bytes, max_vertices, f);
+    each_baseline(pool_bytes, f);
   }
   template <class F>
-  void each_baseline(std::size_t pool_bytes, std::uint32_t max_vertices, F f) {
+  void each_baseline(std::size_t pool_bytes, F f) {
     {
       SCOPED_TRACE("pages");
       memory_ = simt::Memory(device_, pool_bytes);
-      PageGraph pages(device_, device_steps(device_, 60), {memory_.data(), pool_bytes},
-                      max_vertices);
+      PageGraph pages(device_, device_steps(device_, 60), {memory_.data(), pool_bytes});
       f(pages);
     }
     SCOPED_TRACE("csr");
-    CsrGraph csr(device_, device_steps(device_, 60), max_vertices);
+    CsrGraph csr(device_, device_steps(device_, 60));
     f(csr);
   }
 

@@ -16,11 +16,11 @@ class GraphAlgorithms : public Graphs {
   void each_layout(const HostGraph& host, F f) {
     const registry::RegisteredAllocator* entry = registry::find("heapwood");
     if (entry == nullptr || entry->on(device_.kind) == nullptr) GTEST_SKIP();
-    const auto graph = block_graph(*entry->on(device_.kind), 8 << 20, host.vertices());
+    const auto graph = block_graph(*entry->on(device_.kind), 8 << 20);
     const DeviceRows rows(device_, host);
     graph->init(rows);
     f(*graph);
-    each_baseline(8 << 20, host.vertices(), [&](GraphStore& store) {
+    each_baseline(8 << 20, [&](GraphStore& store) {
       store.init(rows);
       f(store);
     });
@@ -108,15 +108,9 @@ TEST(GraphClasses, AreTheSmallestThatFit) {
 }
 
 TEST_F(GraphUpdates, MatchSets) {
-  constexpr BatchShape shape{.vertices = 300,
-                             .sources = 300,
-                             .few_sources = 7,
-                             .degree = 6,
-                             .batch = 700,
-                             .more_vertices = 40,
-                             .rounds = 4};
-  each_store(4 << 20, shape.max_vertices(),
-             [&](GraphStore& graph) { run_batches(graph, device_, shape); });
+  constexpr BatchShape shape{
+      .vertices = 300, .sources = 300, .few_sources = 7, .degree = 6, .batch = 700, .rounds = 4};
+  each_store(4 << 20, [&](GraphStore& graph) { run_batches(graph, device_, shape); });
 }
 
 // Counted initialization also reports the same refusals.
@@ -125,7 +119,7 @@ TEST_F(GraphUpdates, CountedInitializationHasTheSameEdgesAndBlocks) {
   start.offsets.resize(901, start.offsets.back());  // adds 200 vertices without edges
   const DeviceRows rows(device_, start);
   each_allocator([&](const registry::CompiledAllocator& compiled) {
-    const auto graph = block_graph(compiled, 4 << 20, 900, BlockInit::counted);
+    const auto graph = block_graph(compiled, 4 << 20, BlockInit::counted);
     for (int again = 0; again < 2; ++again) {
       ReferenceGraph reference(start);
       EXPECT_EQ(graph->init(rows).refused, 0u);
@@ -145,7 +139,7 @@ TEST_F(GraphUpdates, CountedInitializationHasTheSameEdgesAndBlocks) {
   });
   const auto expect_counts = [&](const registry::CompiledAllocator& compiled) {
     const std::size_t pool = std::max<std::size_t>(32 << 10, compiled.traits->smallest_pool);
-    const auto graph = block_graph(compiled, pool, 900, BlockInit::counted);
+    const auto graph = block_graph(compiled, pool, BlockInit::counted);
     const InitResult init = graph->init(rows);
     EXPECT_EQ(graph->edges().size() + init.refused_edges, start.edges());
     EXPECT_EQ(init.refused > 0, init.refused_edges > 0);
@@ -161,7 +155,7 @@ TEST_F(GraphUpdates, ClassesAreInOrder) {
 }
 
 TEST_F(GraphUpdates, EmptyBatchesChangeNothing) {
-  each_store(1 << 20, 3, [&](GraphStore& graph) {
+  each_store(1 << 20, [&](GraphStore& graph) {
     HostGraph empty;
     empty.offsets.assign(4, 0);
     graph.init(DeviceRows(device_, empty));
@@ -224,7 +218,7 @@ void expect_refusals(GraphStore& graph, const HostGraph& start, const DeviceRows
 TEST_F(GraphUpdates, ExhaustionLeavesVerticesUnchanged) {
   const HostGraph start = random_graph(200, 3, 200, 5);
   const DeviceRows rows(device_, start);
-  each_small_pool(200, [&](GraphStore& graph) { expect_refusals(graph, start, rows); });
+  each_small_pool([&](GraphStore& graph) { expect_refusals(graph, start, rows); });
 }
 
 // Insertions and deletions of the same vertices while the pool is full: some insertions are
@@ -233,7 +227,7 @@ TEST_F(GraphUpdates, MixedKernelsInAFullPoolLoseNothing) {
   const HostGraph start = random_graph(100, 30, 200, 6);
   HostGraph padded = start;
   padded.offsets.resize(201, start.offsets.back());
-  each_small_pool(200, [&](GraphStore& graph) {
+  each_small_pool([&](GraphStore& graph) {
     graph.init(DeviceRows(device_, padded));
     std::vector<EdgeKey> now = graph.edges();
     for (std::uint32_t round = 0; round < 4; ++round) {
@@ -265,7 +259,7 @@ TEST_F(GraphUpdates, HubsLoseAndRegainEdges) {
   HostGraph empty;
   empty.offsets.assign(leaves + 2, 0);
   const DeviceRows rows(device_, empty);
-  each_store(8 << 20, leaves + 1, [&](GraphStore& graph) {
+  each_store(8 << 20, [&](GraphStore& graph) {
     graph.init(rows);
     const UpdateResult first = graph.update(out, {});
     if (first.refused > 0) {  // larger than what the allocator serves

@@ -31,20 +31,14 @@ std::unique_ptr<DeviceSteps> warp_steps() {
 }
 
 // Few vertices have edges: every group and every vertex is a warp of 8 threads.
-constexpr BatchShape shape{.vertices = 28,
-                           .sources = 8,
-                           .few_sources = 4,
-                           .degree = 20,
-                           .batch = 90,
-                           .more_vertices = 4,
-                           .rounds = 2};
+constexpr BatchShape shape{
+    .vertices = 28, .sources = 8, .few_sources = 4, .degree = 20, .batch = 90, .rounds = 2};
 
 template <class A>
 void run_blocks() {
   const simt::Memory pool(simt::DeviceId{}, 1 << 20);
   const HeapJob job{{}, {pool.data(), pool.bytes()}, {}};
-  BlockGraph graph(job, std::make_unique<AdjacencyRun<A, Warps>>(Warps(), job), warp_steps(),
-                   shape.max_vertices());
+  BlockGraph graph(job, std::make_unique<AdjacencyRun<A, Warps>>(Warps(), job), warp_steps());
   run_batches(graph, {}, shape);
 }
 
@@ -58,7 +52,7 @@ TEST(GraphWarps, CountedInitializationListsEachVertexOnce) {
   const simt::Memory pool(simt::DeviceId{}, 1 << 20);
   const HeapJob job{{}, {pool.data(), pool.bytes()}, {}};
   BlockGraph graph(job, std::make_unique<AdjacencyRun<alloc::CfmMalloc, Warps>>(Warps(), job),
-                   warp_steps(), 300, BlockInit::counted);
+                   warp_steps(), BlockInit::counted);
   graph.init(DeviceRows({}, start));
   EXPECT_EQ(graph.edges(), ReferenceGraph(start).edges());
   EXPECT_EQ(graph.memory().overlaps, 0u);
@@ -68,19 +62,19 @@ TEST(GraphWarps, CountedInitializationListsEachVertexOnce) {
 
 TEST(GraphWarps, PagesMatchSets) {
   const simt::Memory pool(simt::DeviceId{}, 64 << 10);
-  PageGraph graph({}, warp_steps(), {pool.data(), pool.bytes()}, shape.max_vertices());
+  PageGraph graph({}, warp_steps(), {pool.data(), pool.bytes()});
   run_batches(graph, {}, shape);
 }
 
 TEST(GraphWarps, RowsMatchSets) {
-  CsrGraph graph({}, warp_steps(), shape.max_vertices());
+  CsrGraph graph({}, warp_steps());
   run_batches(graph, {}, shape);
 }
 
 // Too few pages: a vertex whose pages were refused has returned those that it took.
 TEST(GraphWarps, PagesAreReturnedAfterARefusal) {
   const simt::Memory pool(simt::DeviceId{}, 256 + 10 * 68);
-  PageGraph graph({}, warp_steps(), {pool.data(), pool.bytes()}, 200);
+  PageGraph graph({}, warp_steps(), {pool.data(), pool.bytes()});
   HostGraph empty;
   empty.offsets.assign(201, 0);
   graph.init(DeviceRows({}, empty));
@@ -106,9 +100,9 @@ TEST(GraphWarps, AlgorithmsFindCliques) {
     EXPECT_EQ(graph.triangles().triangles, 2u * 1140);
     for (const float rank : graph.page_rank(3, 0.85f).ranks) EXPECT_NEAR(rank, 1.0 / 40, 1e-6);
   };
-  PageGraph pages({}, warp_steps(), {pool.data(), pool.bytes()}, 40);
+  PageGraph pages({}, warp_steps(), {pool.data(), pool.bytes()});
   expect(pages);
-  CsrGraph csr({}, warp_steps(), 40);
+  CsrGraph csr({}, warp_steps());
   expect(csr);
 }
 

@@ -13,44 +13,39 @@
 
 namespace heapwood::workloads::graph {
 
-// Sums over the launches whose results are not reported per group of edges. `changed` counts the
-// edges that a deletion of vertices removed or, at an allocation, the edges of vertices whose block
-// was refused. There are several copies, so that warps rarely contend for one.
-struct UpdateTotals {
+// The requests that an initialization was refused, and the edges of their vertices. There are
+// several copies, so that warps rarely contend for one.
+struct RefusalTotals {
   static constexpr std::uint32_t copies = 64;
-  std::uint64_t changed, moved, refused, padding;  // `padding` makes 32 bytes
+  std::uint64_t requests, edges;
 };
 
-// Adds to the warp's copy of the sums.
+// Adds a vertex to the warp's copy of the sums.
 template <class Warp>
-HEAPWOOD_INLINE void add_totals(const Warp& warp, UpdateTotals* totals, std::uint64_t changed,
-                                std::uint32_t moved, std::uint32_t refused) {
-  UpdateTotals& own = totals[warp.worker() % UpdateTotals::copies];
+HEAPWOOD_INLINE void add_refusal(const Warp& warp, RefusalTotals* totals, std::uint64_t edges) {
+  RefusalTotals& own = totals[warp.worker() % RefusalTotals::copies];
   // relaxed: sums order no other memory.
-  if (changed > 0) simt::atomic_ref<std::uint64_t>(own.changed).fetch_add(changed, simt::relaxed);
-  if (moved > 0) simt::atomic_ref<std::uint64_t>(own.moved).fetch_add(moved, simt::relaxed);
-  if (refused > 0) simt::atomic_ref<std::uint64_t>(own.refused).fetch_add(refused, simt::relaxed);
+  simt::atomic_ref<std::uint64_t>(own.requests).fetch_add(1, simt::relaxed);
+  simt::atomic_ref<std::uint64_t>(own.edges).fetch_add(edges, simt::relaxed);
 }
 
-// Requests a block for each vertex of [first, first + count) or, if there is an `order`, for each
-// vertex in that list (class_order.hpp). A vertex whose request is refused has degree 0.
+// Requests a block for each vertex or, if there is an `order`, for each vertex in that list
+// (class_order.hpp). A vertex whose request is refused has degree 0.
 struct AllocateArguments {
   Vertex* vertices;
   const std::uint64_t* offsets;  // degree of v = offsets[v + 1] - offsets[v]
-  UpdateTotals* totals;          // UpdateTotals::copies entries
-  std::uint32_t first, count;
-  const std::uint32_t* order;  // nullptr: all vertices in their order
-  ClassRanges ranges;          // parts of the list `order`
+  RefusalTotals* totals;         // RefusalTotals::copies entries
+  std::uint32_t count;           // number of vertices
+  const std::uint32_t* order;    // nullptr: all vertices in their order
+  ClassRanges ranges;            // parts of the list `order`
 };
 
-// Inserts and removes the edges of two batches, or deletes a set of vertices with all their edges.
+// Inserts and removes the edges of two batches, or frees all blocks.
 struct UpdateArguments {
   Vertex* vertices;
   EdgeBatch inserts, deletes;
-  bool locks;         // two warps may update one vertex, so warps lock vertices
-  VertexSet deleted;  // words == nullptr: edge updates
-  UpdateTotals* totals;
-  std::uint32_t vertex_count;  // vertices in the table, for deletions of vertices
+  bool locks;               // two warps may update one vertex, so warps lock vertices
+  std::uint32_t freed = 0;  // number of vertices whose blocks are freed; 0: edge updates
 };
 
 struct HeapJob {

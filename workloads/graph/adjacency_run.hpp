@@ -42,10 +42,10 @@ struct AllocateKernel : KernelShape {
         vertex.degree = degree;
         vertex.state = k;
       } else {
-        add_totals(warp, arguments.totals, degree, 0, 1);
+        add_refusal(warp, arguments.totals, degree);
       }
     }
-    arguments.vertices[arguments.first + i] = vertex;
+    arguments.vertices[i] = vertex;
   }
 };
 
@@ -83,16 +83,15 @@ struct RunKernel : KernelShape {
       const auto degree =
           static_cast<std::uint32_t>(arguments.offsets[v + 1] - arguments.offsets[v]);
       if (blocks == nullptr) {
-        add_totals(warp, arguments.totals, degree, 0, 1);
+        add_refusal(warp, arguments.totals, degree);
       } else {
-        arguments.vertices[arguments.first + v] = {degree, k,
-                                                   reinterpret_cast<std::uint32_t*>(block)};
+        arguments.vertices[v] = {degree, k, reinterpret_cast<std::uint32_t*>(block)};
       }
     }
   }
 };
 
-// Updates vertices. Each warp handles one group of edges or, if vertices are deleted, one vertex.
+// Updates vertices. Each warp handles one group of edges or, if all blocks are freed, one vertex.
 template <class A>
 struct UpdateKernel : KernelShape {
   A allocator;
@@ -102,11 +101,11 @@ struct UpdateKernel : KernelShape {
   HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     const std::uint32_t item = warp.worker();
     Change change{};
-    if (arguments.deleted.words != nullptr) {
-      if (item >= arguments.vertex_count) return;
+    if (arguments.freed > 0) {
+      if (item >= arguments.freed) return;
       change.vertex = &arguments.vertices[item];
       read(change, change.vertex->state);
-      plan_deletion(warp, change, arguments.deleted.contains(item));
+      change.changed = change.degree;
     } else {
       if (item >= arguments.inserts.groups + arguments.deletes.groups) return;
       std::uint32_t index = 0;
@@ -131,7 +130,7 @@ struct UpdateKernel : KernelShape {
   // The update of one vertex, between reading and writing it.
   struct Change {
     Vertex* vertex;
-    GroupOutcome* outcome;  // nullptr when vertices are deleted
+    GroupOutcome* outcome;  // nullptr when blocks are freed
     std::uint32_t* adjacency;
     std::uint32_t capacity_class, degree;  // before the update
     std::uint32_t changed;                 // number of edges
@@ -144,14 +143,6 @@ struct UpdateKernel : KernelShape {
     change.degree = change.vertex->degree;
     change.adjacency = change.vertex->adjacency;
     change.capacity_class = state;
-  }
-
-  template <class Warp>
-  HEAPWOOD_INLINE void plan_deletion(Warp& warp, Change& change, bool whole) const {
-    change.changed =
-        whole ? change.degree
-              : remove_destinations(warp, arguments.deleted, change.adjacency, change.degree);
-    change.new_degree = change.degree - change.changed;
   }
 
   template <class Warp>
@@ -220,12 +211,7 @@ struct UpdateKernel : KernelShape {
     } else {
       change.vertex->state = k;
     }
-    if (change.outcome != nullptr) {
-      *change.outcome = {change.changed, flags};
-    } else if (change.changed > 0) {
-      add_totals(warp, arguments.totals, change.changed, flags == GroupOutcome::moved,
-                 flags == GroupOutcome::refused);
-    }
+    if (change.outcome != nullptr) *change.outcome = {change.changed, flags};
     if (target != change.adjacency && change.adjacency != nullptr)
       a.deallocate(warp, change.adjacency);
   }
@@ -261,9 +247,8 @@ class AdjacencyRun final : public AdjacencyHeap {
 
   double update(const UpdateArguments& arguments) override {
     return launch(graph_detail::UpdateKernel<A>{{}, allocator_, arguments},
-                  arguments.deleted.words != nullptr
-                      ? arguments.vertex_count
-                      : arguments.inserts.groups + arguments.deletes.groups);
+                  arguments.freed > 0 ? arguments.freed
+                                      : arguments.inserts.groups + arguments.deletes.groups);
   }
 
   std::vector<alloc::Region> regions() const override {

@@ -162,33 +162,6 @@ HEAPWOOD_INLINE std::uint32_t remove_edges(Warp& warp, const EdgeGroup& group,
   return removed;
 }
 
-// A set of vertices, one bit each.
-struct VertexSet {
-  const std::uint32_t* words;
-  HEAPWOOD_INLINE bool contains(std::uint32_t vertex) const {
-    return (words[vertex / 32] >> (vertex % 32) & 1) != 0;
-  }
-};
-
-// Removes the entries in a set and keeps the order of the others. Returns the number removed.
-template <class Warp>
-HEAPWOOD_INLINE std::uint32_t remove_destinations(Warp& warp, const VertexSet& set,
-                                                  std::uint32_t* adjacency, std::uint32_t degree) {
-  std::uint32_t kept = 0;
-  HEAPWOOD_ROLLED
-  for (std::uint64_t base = 0; base < degree; base += Warp::width) {
-    const std::uint64_t i = base + warp.lane();
-    const std::uint32_t entry = i < degree ? adjacency[i] : 0;
-    const bool stays = i < degree && !set.contains(entry);
-    const std::uint32_t lanes = warp.ballot(stays);
-    warp.sync();  // orders every lane's reads before an entry is overwritten
-    const std::uint64_t to = kept + simt::popcount(lanes & lanes_below(warp));
-    if (stays && to != i) adjacency[to] = entry;
-    kept += simt::popcount(lanes);
-  }
-  return degree - kept;
-}
-
 // Copies `count` entries between blocks, in units of 16 bytes. So it copies up to 3 entries too
 // many, for which there is space: the size of a block is a multiple of 16 bytes.
 template <class Warp>

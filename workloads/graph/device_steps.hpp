@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "simt/memory.hpp"
+#include "workloads/graph/adjacency_heap.hpp"
 #include "workloads/graph/class_order.hpp"
 #include "workloads/graph/vertex_table.hpp"
 
@@ -16,12 +17,11 @@ namespace heapwood::workloads::graph {
 struct PageArguments;  // page_kernels.hpp
 
 // Decides which of the sorted keys of a graph and its insertions stay. Of equal keys only the first
-// may stay. It goes if it is a loop, is in the sorted list `removed`, or has an end in `deleted`.
+// may stay. It goes if it is a loop or is in the sorted list `removed`.
 struct RowFilter {
   const EdgeKey* keys;
   const EdgeKey* removed;
   std::uint64_t removed_count;
-  VertexSet deleted;  // words == nullptr: none
 };
 
 class DeviceSteps {
@@ -40,10 +40,9 @@ class DeviceSteps {
   // `offsets` are those of sparse rows (CSR). `order` has ClassOrder::max_listed(count) entries.
   virtual double order_by_class(const std::uint64_t* offsets, std::uint32_t count,
                                 std::uint32_t* order, ClassRanges& ranges) = 0;
-  // Writes sparse rows (CSR) to the blocks of the vertices [first, first + count); skips vertices
-  // without a block.
-  virtual double write(Vertex* vertices, std::uint32_t first, std::uint32_t count,
-                       const std::uint64_t* offsets, const std::uint32_t* destinations) = 0;
+  // Writes sparse rows (CSR) to the blocks of the vertices; skips vertices without a block.
+  virtual double write(const BlocksView& view, const std::uint64_t* offsets,
+                       const std::uint32_t* destinations) = 0;
   // Sets offsets[v], for v up to the number of vertices, to the sum of the degrees of the vertices
   // below v. Returns the number of edges.
   virtual std::uint64_t sum_degrees(const GraphView& view, std::uint64_t* offsets) = 0;
@@ -55,26 +54,24 @@ class DeviceSteps {
   virtual double scatter(const GraphView& view, const std::uint64_t* offsets,
                          const EdgeKey* keys) = 0;
 
-  // Graphs in linked pages: insert_page_rows() appends the vertices [first, first + count) with
-  // sparse rows (CSR); the other two update edges and delete vertices.
-  virtual double insert_page_rows(const PageArguments& arguments, const std::uint64_t* offsets,
-                                  const std::uint32_t* destinations, std::uint32_t first,
-                                  std::uint32_t count, double& allocate_ms) = 0;
+  // Graphs in linked pages: the first two take pages and write sparse rows (CSR) to them; the third
+  // updates edges.
+  virtual double allocate_pages(const PageArguments& arguments, const std::uint64_t* offsets,
+                                RefusalTotals* totals) = 0;
+  virtual double write_pages(const PagesView& view, const std::uint64_t* offsets,
+                             const std::uint32_t* destinations) = 0;
   virtual double update_pages(const PageArguments& arguments) = 0;
-  virtual double delete_from_pages(const PageArguments& arguments) = 0;
 
   // Builds sparse rows from the `count` sorted keys that pass the filter. `positions` has count + 1
   // entries, for a prefix sum over the filter.
   virtual double rebuild(const RowFilter& filter, std::uint64_t count, std::uint64_t* positions,
                          const CsrView& rows, std::uint64_t& edges) = 0;
-  // Appends sparse rows to existing ones with `edges` edges; the destinations need space.
-  virtual double append_rows(const CsrView& rows, std::uint64_t edges, const std::uint64_t* offsets,
-                             const std::uint32_t* destinations, std::uint32_t more_vertices,
-                             std::uint64_t more_edges) = 0;
+  // Copies sparse rows with `edges` edges.
+  virtual double write_rows(const CsrView& to, const std::uint64_t* offsets,
+                            const std::uint32_t* destinations, std::uint64_t edges) = 0;
   // Returns the number of distinct sorted keys that are edges of the sorted rows.
   virtual std::uint64_t count_present(const CsrView& rows, const EdgeKey* keys,
                                       std::uint64_t count) = 0;
-  virtual double copy(std::uint32_t* to, const std::uint32_t* from, std::uint64_t count) = 0;
 
   // One iteration: next[v] = (1 - damping) / n + damping x the sum of rank / degree over the edges
   // to v. The rank of a vertex without edges is not passed on.

@@ -20,12 +20,8 @@ HEAPWOOD_INLINE bool stays(const RowFilter& filter, std::uint64_t i) {
   const EdgeKey key = filter.keys[i];
   const std::uint32_t source = source_of(key), destination = destination_of(key);
   if (source == destination || (i > 0 && filter.keys[i - 1] == key)) return false;
-  if (filter.removed_count > 0) {
-    const std::uint64_t index = lower_bound(filter.removed, filter.removed_count, key);
-    if (index < filter.removed_count && filter.removed[index] == key) return false;
-  }
-  return filter.deleted.words == nullptr ||
-         (!filter.deleted.contains(source) && !filter.deleted.contains(destination));
+  const std::uint64_t index = lower_bound(filter.removed, filter.removed_count, key);
+  return index == filter.removed_count || filter.removed[index] != key;
 }
 
 // Sets positions[i] to 1 if key i stays, otherwise to 0, and to 0 after the last key.
@@ -83,49 +79,34 @@ struct CountKernel : KernelShape {
   }
 };
 
-struct AppendRowsKernel : KernelShape {
-  CsrView rows;
-  std::uint64_t edges;
+struct WriteRowsKernel : KernelShape {
+  CsrView to;
   const std::uint64_t* offsets;
   const std::uint32_t* destinations;
-  std::uint32_t more_vertices;
-  std::uint64_t more_edges;
+  std::uint64_t edges;
 
   template <class Warp>
   HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     const std::uint64_t i = thread_of(warp);
-    if (i < more_edges) rows.destinations[edges + i] = destinations[i];
-    if (i <= more_vertices) rows.offsets[rows.count + i] = edges + offsets[i];
-  }
-};
-
-struct CopyKernel : KernelShape {
-  std::uint32_t* to;
-  const std::uint32_t* from;
-  std::uint64_t count;
-
-  template <class Warp>
-  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
-    const std::uint64_t i = thread_of(warp);
-    if (i < count) to[i] = from[i];
+    if (i < edges) to.destinations[i] = destinations[i];
+    if (i <= to.count) to.offsets[i] = offsets[i];
   }
 };
 
 // Copies sparse rows (CSR) to the blocks of vertices.
 struct WriteKernel : KernelShape {
-  Vertex* vertices;
+  BlocksView view;
   const std::uint64_t* offsets;
   const std::uint32_t* destinations;
-  std::uint32_t count;
 
   template <class Warp>
   HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     const std::uint64_t v = thread_of(warp);
     copy_rows(
-        warp, v < count && vertices[v].adjacency != nullptr ? vertices[v].degree : 0,
+        warp, v < view.count && view.vertices[v].adjacency != nullptr ? view.vertices[v].degree : 0,
         [&](unsigned owner) { return std::uint64_t{warp.worker()} * Warp::width + owner; },
         [&](std::uint64_t row, std::uint32_t i) {
-          vertices[row].adjacency[i] = destinations[offsets[row] + i];
+          view.vertices[row].adjacency[i] = destinations[offsets[row] + i];
         });
   }
 };
@@ -259,9 +240,9 @@ class StepsOn final : public DeviceSteps {
     return ms + launch(kernel, items);
   }
 
-  double write(Vertex* vertices, std::uint32_t first, std::uint32_t count,
-               const std::uint64_t* offsets, const std::uint32_t* destinations) override {
-    return launch(WriteKernel{{}, vertices + first, offsets, destinations, count}, count);
+  double write(const BlocksView& view, const std::uint64_t* offsets,
+               const std::uint32_t* destinations) override {
+    return launch(WriteKernel{{}, view, offsets, destinations}, view.count);
   }
 
   std::uint64_t sum_degrees(const GraphView& view, std::uint64_t* offsets) override {
@@ -295,22 +276,18 @@ class StepsOn final : public DeviceSteps {
     return run_keys(view, offsets, const_cast<EdgeKey*>(keys), true);
   }
 
-  double insert_page_rows(const PageArguments& arguments, const std::uint64_t* offsets,
-                          const std::uint32_t* destinations, std::uint32_t first,
-                          std::uint32_t count, double& allocate_ms) override {
-    allocate_ms = launch(
-        PageRowsKernel{
-            {}, arguments.view, arguments.queue, offsets, arguments.totals, first, count},
-        count);
-    return allocate_ms +
-           launch(PageWriteKernel{{}, arguments.view, offsets, destinations, first, count}, count);
+  double allocate_pages(const PageArguments& arguments, const std::uint64_t* offsets,
+                        RefusalTotals* totals) override {
+    return launch(PageRowsKernel{{}, arguments.view, arguments.queue, offsets, totals},
+                  arguments.view.count);
+  }
+  double write_pages(const PagesView& view, const std::uint64_t* offsets,
+                     const std::uint32_t* destinations) override {
+    return launch(PageWriteKernel{{}, view, offsets, destinations}, view.count);
   }
   double update_pages(const PageArguments& arguments) override {
     return launch_warps(PageUpdateKernel{{}, arguments},
                         arguments.inserts.groups + arguments.deletes.groups);
-  }
-  double delete_from_pages(const PageArguments& arguments) override {
-    return launch(PageSweepKernel{{}, arguments}, arguments.view.count);
   }
 
   double rebuild(const RowFilter& filter, std::uint64_t count, std::uint64_t* positions,
@@ -321,21 +298,16 @@ class StepsOn final : public DeviceSteps {
     return ms + launch(CompactKernel{{}, filter, positions, count, rows},
                        std::max<std::uint64_t>(count, rows.count + std::uint64_t{1}));
   }
-  double append_rows(const CsrView& rows, std::uint64_t edges, const std::uint64_t* offsets,
-                     const std::uint32_t* destinations, std::uint32_t more_vertices,
-                     std::uint64_t more_edges) override {
-    return launch(
-        AppendRowsKernel{{}, rows, edges, offsets, destinations, more_vertices, more_edges},
-        std::max<std::uint64_t>(more_edges, more_vertices + std::uint64_t{1}));
+  double write_rows(const CsrView& to, const std::uint64_t* offsets,
+                    const std::uint32_t* destinations, std::uint64_t edges) override {
+    return launch(WriteRowsKernel{{}, to, offsets, destinations, edges},
+                  std::max<std::uint64_t>(edges, to.count + std::uint64_t{1}));
   }
   std::uint64_t count_present(const CsrView& rows, const EdgeKey* keys,
                               std::uint64_t count) override {
     word_.fill(0);
     launch(CountKernel{{}, rows, keys, count, word_.data()}, count);
     return word_.download().front();
-  }
-  double copy(std::uint32_t* to, const std::uint32_t* from, std::uint64_t count) override {
-    return launch(CopyKernel{{}, to, from, count}, count);
   }
 
   double page_rank(const GraphView& view, const float* ranks, float* next, float damping) override {

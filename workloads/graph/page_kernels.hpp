@@ -17,26 +17,23 @@ struct PageArguments {
   PageQueue queue;
   EdgeBatch inserts, deletes;
   bool locks;
-  VertexSet deleted;
-  UpdateTotals* totals;
 };
 
 namespace steps_detail {
 
-// Gives each new vertex adjacent pages, so that writing its edges follows no links. A vertex that
+// Gives each vertex adjacent pages, so that writing its edges follows no links. A vertex that
 // is refused memory gets degree 0.
 struct PageRowsKernel : KernelShape {
   PagesView view;
   PageQueue queue;
   const std::uint64_t* offsets;
-  UpdateTotals* totals;
-  std::uint32_t first, count;
+  RefusalTotals* totals;
 
   template <class Warp>
   HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     const std::uint64_t i = thread_of(warp);
     const std::uint32_t degree =
-        i < count ? static_cast<std::uint32_t>(offsets[i + 1] - offsets[i]) : 0;
+        i < view.count ? static_cast<std::uint32_t>(offsets[i + 1] - offsets[i]) : 0;
     const std::uint32_t pages = (degree + LinkedPage::capacity - 1) / LinkedPage::capacity;
     // Reserves the pages of all lanes by one addition per warp.
     const std::uint32_t before = warp.inclusive_add(pages) - pages;
@@ -44,16 +41,16 @@ struct PageRowsKernel : KernelShape {
     std::uint64_t base = 0;
     if (warp.lane() == 0) base = queue.take_fresh(total);
     base = warp.shfl(base, 0);
-    if (i >= count) return;
+    if (i >= view.count) return;
     PagedVertex vertex{0, LinkedPage::none, LinkedPage::none, 0};
     if (degree > 0 && base == PageQueue::none_left) {
-      add_totals(warp, totals, degree, 0, 1);
+      add_refusal(warp, totals, degree);
     } else if (degree > 0) {
       vertex.degree = degree;
       vertex.first = static_cast<std::uint32_t>(base) + before;
       vertex.last = vertex.first + pages - 1;
     }
-    view.vertices[first + i] = vertex;
+    view.vertices[i] = vertex;
   }
 };
 
@@ -61,16 +58,15 @@ struct PageWriteKernel : KernelShape {
   PagesView view;
   const std::uint64_t* offsets;
   const std::uint32_t* destinations;
-  std::uint32_t first, count;
 
   template <class Warp>
   HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
     const std::uint64_t v = thread_of(warp);
     copy_rows(
-        warp, v < count ? view.vertices[first + v].degree : 0,
+        warp, v < view.count ? view.vertices[v].degree : 0,
         [&](unsigned owner) { return std::uint64_t{warp.worker()} * Warp::width + owner; },
         [&](std::uint64_t row, std::uint32_t i) {
-          const PagedVertex& vertex = view.vertices[first + row];
+          const PagedVertex& vertex = view.vertices[row];
           const std::uint32_t page = vertex.first + i / LinkedPage::capacity;
           const std::uint32_t index = i % LinkedPage::capacity;
           view.pages[page].destinations[index] = destinations[offsets[row] + i];
@@ -281,38 +277,6 @@ struct PageUpdateKernel : KernelShape {
     warp.sync();
     if (warp.lane() != 0) return;
     cut_after(vertex, pages, kept, last);
-  }
-};
-
-// Each lane sweeps the adjacency of one vertex: it removes the edges to deleted vertices, or all
-// edges if the vertex itself is deleted.
-struct PageSweepKernel : KernelShape {
-  PageArguments arguments;
-
-  template <class Warp>
-  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
-    const std::uint64_t v = thread_of(warp);
-    if (v >= arguments.view.count) return;
-    PagedVertex& vertex = arguments.view.vertices[v];
-    LinkedPage* const pages = arguments.view.pages;
-    const bool whole = arguments.deleted.contains(static_cast<std::uint32_t>(v));
-    std::uint32_t from = vertex.first, to = vertex.first, last = LinkedPage::none, kept = 0;
-    HEAPWOOD_ROLLED
-    for (std::uint32_t i = 0; i < vertex.degree; ++i) {
-      const std::uint32_t index = i % LinkedPage::capacity;
-      if (i > 0 && index == 0) from = pages[from].next;
-      const std::uint32_t entry = pages[from].destinations[index];
-      if (whole || arguments.deleted.contains(entry)) continue;
-      if (kept > 0 && kept % LinkedPage::capacity == 0) to = pages[to].next;
-      pages[to].destinations[kept % LinkedPage::capacity] = entry;
-      last = to;
-      ++kept;
-    }
-    if (kept == vertex.degree) return;
-    add_totals(warp, arguments.totals, vertex.degree - kept, 0, 0);
-    const std::uint32_t unused = last == LinkedPage::none ? vertex.first : pages[last].next;
-    cut_after(vertex, pages, kept, last);
-    give_back_chain(warp, arguments, unused);
   }
 };
 

@@ -44,21 +44,11 @@ void BatchBuffers::add_outcomes(UpdateResult& result, bool inserts) const {
   }
 }
 
-UpdateTotals TotalsBuffer::sum() const {
-  UpdateTotals sum{};
-  for (const UpdateTotals& copy : copies_.download()) {
-    sum.changed += copy.changed;
-    sum.moved += copy.moved;
-    sum.refused += copy.refused;
+void TotalsBuffer::add_to(InitResult& result) const {
+  for (const RefusalTotals& copy : copies_.download()) {
+    result.refused += copy.requests;
+    result.refused_edges += copy.edges;
   }
-  return sum;
-}
-
-VertexBits::VertexBits(const simt::DeviceId& device, std::span<const std::uint32_t> vertices,
-                       std::uint32_t count) {
-  std::vector<std::uint32_t> words(count / 32 + 1);
-  for (const std::uint32_t v : vertices) words[v / 32] |= 1u << (v % 32);
-  words_ = simt::Buffer<std::uint32_t>(device, std::span<const std::uint32_t>(words));
 }
 
 std::vector<EdgeKey> GraphStore::edges() {
@@ -103,36 +93,15 @@ TriangleResult GraphStore::triangles() {
   return result;
 }
 
-InitResult GraphStore::init_result(double reset_ms, const UpdateResult& inserted) {
-  InitResult result;
-  result.reset_ms = reset_ms;
-  result.allocate_ms = inserted.prepare_ms;
-  result.write_ms = inserted.ms - inserted.prepare_ms;
-  result.refused = inserted.refused;
-  result.refused_edges = inserted.refused_edges;
-  return result;
-}
-
-void GraphStore::add_counts(UpdateResult& result, const UpdateTotals& seen,
-                            const DeviceRows& rows) {
-  result.refused = seen.refused;
-  result.refused_edges = seen.changed;
-  result.inserted = rows.edges() - seen.changed;
-}
-
 BlockGraph::BlockGraph(const HeapJob& job, std::unique_ptr<AdjacencyHeap> heap,
-                       std::unique_ptr<DeviceSteps> steps, std::uint32_t max_vertices,
-                       BlockInit block_init)
+                       std::unique_ptr<DeviceSteps> steps, BlockInit block_init)
     : GraphStore(job.device, std::move(steps)),
       job_(job),
       heap_(std::move(heap)),
       block_init_(block_init),
-      vertices_(job.device, max_vertices),
       totals_(job.device),
       inserts_(job.device),
-      deletes_(job.device) {
-  vertices_.fill(0);
-}
+      deletes_(job.device) {}
 
 BlockGraph::~BlockGraph() {
   try {
@@ -145,56 +114,37 @@ BlockGraph::~BlockGraph() {
 // Blocks in a pool are discarded with it; those of a heap outside it are freed here.
 void BlockGraph::clear() {
   if (count_ == 0) return;
-  if (!heap_->traits().in_pool) {
-    simt::Buffer<std::uint32_t> all(device_, count_ / 32 + std::size_t{1});
-    all.fill(0xff);
-    heap_->update(deletion({all.data()}));
-  }
+  if (!heap_->traits().in_pool)
+    heap_->update({.vertices = vertices_.data(),
+                   .inserts = {},
+                   .deletes = {},
+                   .locks = false,
+                   .freed = count_});
   count_ = 0;
-}
-
-UpdateArguments BlockGraph::deletion(const VertexSet& deleted) {
-  return {.vertices = vertices_.data(),
-          .inserts = {},
-          .deletes = {},
-          .locks = false,
-          .deleted = deleted,
-          .totals = totals_.clear(),
-          .vertex_count = count_};
 }
 
 InitResult BlockGraph::init(const DeviceRows& rows) {
   clear();
+  reserve(vertices_, device_, rows.vertices);
   vertices_.fill(0);
-  const double reset_ms = heap_->reset();
-  return init_result(reset_ms, append(rows, block_init_));
-}
-
-UpdateResult BlockGraph::insert_vertices(const DeviceRows& rows) {
-  return append(rows, BlockInit::each);
-}
-
-UpdateResult BlockGraph::append(const DeviceRows& rows, BlockInit block_init) {
-  require_room(count_ + std::uint64_t{rows.vertices}, vertices_.size());
-  const std::uint32_t first = std::exchange(count_, count_ + rows.vertices);
-  UpdateResult result;
+  InitResult result;
+  result.reset_ms = heap_->reset();
+  count_ = rows.vertices;
   AllocateArguments request{.vertices = vertices_.data(),
                             .offsets = rows.offsets.data(),
                             .totals = totals_.clear(),
-                            .first = first,
                             .count = rows.vertices,
                             .order = nullptr,
                             .ranges = {}};
-  if (block_init == BlockInit::counted) {
+  if (block_init_ == BlockInit::counted) {
     reserve(order_, device_, ClassOrder::max_listed(rows.vertices));
-    result.prepare_ms =
+    result.allocate_ms =
         steps_->order_by_class(request.offsets, rows.vertices, order_.data(), request.ranges);
     request.order = order_.data();
   }
-  result.prepare_ms += heap_->allocate(request);
-  result.ms = result.prepare_ms + steps_->write(vertices_.data(), first, rows.vertices,
-                                                rows.offsets.data(), rows.destinations.data());
-  add_counts(result, totals_.sum(), rows);
+  result.allocate_ms += heap_->allocate(request);
+  result.write_ms = steps_->write(blocks_view(), rows.offsets.data(), rows.destinations.data());
+  totals_.add_to(result);
   return result;
 }
 
@@ -206,23 +156,9 @@ UpdateResult BlockGraph::update(std::span<const EdgeKey> inserts,
   result.ms = heap_->update({.vertices = vertices_.data(),
                              .inserts = inserts_.batch(),
                              .deletes = deletes_.batch(),
-                             .locks = !inserts.empty() && !deletes.empty(),
-                             .deleted = {nullptr},
-                             .totals = nullptr,
-                             .vertex_count = count_});
+                             .locks = !inserts.empty() && !deletes.empty()});
   inserts_.add_outcomes(result, true);
   deletes_.add_outcomes(result, false);
-  return result;
-}
-
-UpdateResult BlockGraph::delete_vertices(std::span<const std::uint32_t> vertices) {
-  const VertexBits deleted(device_, vertices, count_);
-  UpdateResult result;
-  result.ms = heap_->update(deletion(deleted.set()));
-  const UpdateTotals seen = totals_.sum();
-  result.deleted = seen.changed;
-  result.moved = seen.moved;
-  result.refused = seen.refused;
   return result;
 }
 
@@ -268,10 +204,9 @@ constexpr std::size_t max_pages = (1 << 28) - 1;  // limit of PageUpdateKernel
 }  // namespace
 
 PageGraph::PageGraph(const simt::DeviceId& device, std::unique_ptr<DeviceSteps> steps,
-                     alloc::Pool pool, std::uint32_t max_vertices)
+                     alloc::Pool pool)
     : GraphStore(device, std::move(steps)),
       pool_(pool),
-      vertices_(device, max_vertices),
       totals_(device),
       inserts_(device),
       deletes_(device) {
@@ -287,21 +222,18 @@ PageGraph::PageGraph(const simt::DeviceId& device, std::unique_ptr<DeviceSteps> 
 }
 
 InitResult PageGraph::init(const DeviceRows& rows) {
-  const double reset_ms = simt::measure_ms([&] {
+  reserve(vertices_, device_, rows.vertices);
+  InitResult result;
+  result.reset_ms = simt::measure_ms([&] {
     simt::device_fill(device_, queue_.state, 0, state_bytes);
     simt::device_fill(device_, queue_.ring, 0xff, queue_.capacity * sizeof(std::uint32_t));
   });
-  count_ = 0;
-  return init_result(reset_ms, insert_vertices(rows));
-}
-
-UpdateResult PageGraph::insert_vertices(const DeviceRows& rows) {
-  require_room(count_ + std::uint64_t{rows.vertices}, vertices_.size());
-  const std::uint32_t first = std::exchange(count_, count_ + rows.vertices);
-  UpdateResult result;
-  result.ms = steps_->insert_page_rows(arguments(), rows.offsets.data(), rows.destinations.data(),
-                                       first, rows.vertices, result.prepare_ms);
-  add_counts(result, totals_.sum(), rows);
+  count_ = rows.vertices;
+  result.allocate_ms = steps_->allocate_pages({.view = pages_view(), .queue = queue_},
+                                              rows.offsets.data(), totals_.clear());
+  result.write_ms =
+      steps_->write_pages(pages_view(), rows.offsets.data(), rows.destinations.data());
+  totals_.add_to(result);
   return result;
 }
 
@@ -309,23 +241,13 @@ UpdateResult PageGraph::update(std::span<const EdgeKey> inserts, std::span<const
   UpdateResult result;
   result.prepare_ms = inserts_.prepare(*steps_, inserts, count_);
   result.prepare_ms += deletes_.prepare(*steps_, deletes, count_);
-  PageArguments update = arguments();
-  update.inserts = inserts_.batch();
-  update.deletes = deletes_.batch();
-  update.locks = !inserts.empty() && !deletes.empty();
-  result.ms = steps_->update_pages(update);
+  result.ms = steps_->update_pages({.view = pages_view(),
+                                    .queue = queue_,
+                                    .inserts = inserts_.batch(),
+                                    .deletes = deletes_.batch(),
+                                    .locks = !inserts.empty() && !deletes.empty()});
   inserts_.add_outcomes(result, true);
   deletes_.add_outcomes(result, false);
-  return result;
-}
-
-UpdateResult PageGraph::delete_vertices(std::span<const std::uint32_t> vertices) {
-  const VertexBits deleted(device_, vertices, count_);
-  PageArguments sweep = arguments();
-  sweep.deleted = deleted.set();
-  UpdateResult result;
-  result.ms = steps_->delete_from_pages(sweep);
-  result.deleted = totals_.sum().changed;
   return result;
 }
 
@@ -354,36 +276,17 @@ GraphMemory PageGraph::memory() {
   return memory;
 }
 
-CsrGraph::CsrGraph(const simt::DeviceId& device, std::unique_ptr<DeviceSteps> steps,
-                   std::uint32_t max_vertices)
-    : GraphStore(device, std::move(steps)),
-      offsets_(device, max_vertices + std::size_t{1}),
-      deletes_(device) {
-  offsets_.fill(0);
-}
+CsrGraph::CsrGraph(const simt::DeviceId& device, std::unique_ptr<DeviceSteps> steps)
+    : GraphStore(device, std::move(steps)), deletes_(device) {}
 
-InitResult CsrGraph::init(const DeviceRows& rows) {
-  count_ = 0;
-  edges_ = 0;
-  offsets_.fill(0);
+InitResult CsrGraph::init(const DeviceRows& given) {
+  reserve(offsets_, device_, given.vertices + std::size_t{1});
+  reserve(destinations_, device_, given.edges());
+  count_ = given.vertices;
+  edges_ = given.edges();
   InitResult result;
-  result.write_ms = insert_vertices(rows).ms;
-  return result;
-}
-
-UpdateResult CsrGraph::insert_vertices(const DeviceRows& more) {
-  require_room(count_ + std::uint64_t{more.vertices} + 1, offsets_.size());
-  UpdateResult result;
-  if (destinations_.size() < edges_ + more.edges()) {
-    simt::Buffer<std::uint32_t> larger(device_, edges_ + more.edges() + edges_ / 8);
-    result.ms = steps_->copy(larger.data(), destinations_.data(), edges_);
-    destinations_ = std::move(larger);
-  }
-  result.ms += steps_->append_rows(rows(), edges_, more.offsets.data(), more.destinations.data(),
-                                   more.vertices, more.edges());
-  count_ += more.vertices;
-  edges_ += more.edges();
-  result.inserted = more.edges();
+  result.write_ms =
+      steps_->write_rows(rows(), given.offsets.data(), given.destinations.data(), edges_);
   return result;
 }
 
@@ -392,14 +295,10 @@ double CsrGraph::rebuild(std::span<const EdgeKey> inserts, RowFilter filter) {
   reserve(keys_, device_, count);
   reserve(spare_, device_, count);
   reserve(positions_, device_, count + 1);
-  if (destinations_.size() < count) {
-    // The present rows may be overwritten: they are in the keys by the time new ones are written.
-    simt::Buffer<std::uint32_t> larger(device_, count + count / 8);
-    steps_->copy(larger.data(), destinations_.data(), edges_);
-    destinations_ = std::move(larger);
-  }
   EdgeKey *keys = keys_.data(), *spare = spare_.data();
   double ms = steps_->gather(rows(), offsets_.data(), keys);
+  // The rows may be overwritten: they are in the keys.
+  if (destinations_.size() < count) reserve(destinations_, device_, count + count / 8);
   if (!inserts.empty()) {
     simt::device_upload(device_, keys + edges_, inserts.data(), inserts.size_bytes());
     ms += steps_->sort(keys, spare, count, count_);
@@ -415,17 +314,8 @@ UpdateResult CsrGraph::update(std::span<const EdgeKey> inserts, std::span<const 
   const EdgeBatch batch = deletes_.batch();
   // No edge is in both batches, so one rebuild handles insertions and deletions.
   if (!deletes.empty()) result.deleted = steps_->count_present(rows(), batch.keys, batch.edges);
-  result.ms = rebuild(inserts, {nullptr, batch.keys, deletes.empty() ? 0 : batch.edges, {nullptr}});
+  result.ms = rebuild(inserts, {nullptr, batch.keys, deletes.empty() ? 0 : batch.edges});
   result.inserted = edges_ + result.deleted - before;
-  return result;
-}
-
-UpdateResult CsrGraph::delete_vertices(std::span<const std::uint32_t> vertices) {
-  const VertexBits deleted(device_, vertices, count_);
-  const std::uint64_t before = edges_;
-  UpdateResult result;
-  result.ms = rebuild({}, {nullptr, nullptr, 0, deleted.set()});
-  result.deleted = before - edges_;
   return result;
 }
 

@@ -41,9 +41,7 @@ struct InitResult {
 };
 
 struct UpdateResult {
-  // Time to prepare the update. update(): sorting and grouping the batch, not included in `ms`.
-  // insert_vertices(): requesting blocks or pages, included in `ms`.
-  double prepare_ms = 0;
+  double prepare_ms = 0;  // sorting and grouping the batch, not included in `ms`
   double ms = 0;
   std::uint64_t inserted = 0, deleted = 0;  // numbers of edges
   std::uint64_t moved = 0;                  // adjacencies copied to another block
@@ -109,26 +107,15 @@ class BatchBuffers {
 
 class TotalsBuffer {
  public:
-  explicit TotalsBuffer(const simt::DeviceId& device) : copies_(device, UpdateTotals::copies) {}
-  UpdateTotals* clear() {
+  explicit TotalsBuffer(const simt::DeviceId& device) : copies_(device, RefusalTotals::copies) {}
+  RefusalTotals* clear() {
     copies_.fill(0);
     return copies_.data();
   }
-  UpdateTotals sum() const;
+  void add_to(InitResult& result) const;
 
  private:
-  simt::Buffer<UpdateTotals> copies_;
-};
-
-// A set of vertices in device memory.
-class VertexBits {
- public:
-  VertexBits(const simt::DeviceId& device, std::span<const std::uint32_t> vertices,
-             std::uint32_t count);
-  VertexSet set() const { return {words_.data()}; }
-
- private:
-  simt::Buffer<std::uint32_t> words_;
+  simt::Buffer<RefusalTotals> copies_;
 };
 
 class GraphStore {
@@ -142,10 +129,6 @@ class GraphStore {
   // repeated edges, loops, edges to insert that exist and edges to delete that do not.
   virtual UpdateResult update(std::span<const EdgeKey> inserts,
                               std::span<const EdgeKey> deletes) = 0;
-  // Appends vertices with these rows as their edges.
-  virtual UpdateResult insert_vertices(const DeviceRows& rows) = 0;
-  // Deletes all edges from and to these vertices, whose numbers are not used again.
-  virtual UpdateResult delete_vertices(std::span<const std::uint32_t> vertices) = 0;
 
   virtual GraphView view() const = 0;
   virtual GraphMemory memory() = 0;
@@ -158,14 +141,6 @@ class GraphStore {
   TriangleResult triangles();  // first sorts the adjacencies, which is not timed
 
  protected:
-  static void require_room(std::uint64_t vertices, std::uint64_t capacity) {
-    if (vertices > capacity) throw Error(Exit::failed, "graph: the vertex table is full");
-  }
-  // Converts the result of inserting all vertices to that of init(). Times in ms.
-  static InitResult init_result(double reset_ms, const UpdateResult& inserted);
-  // Adds what the launches have counted to the result of inserting these rows.
-  static void add_counts(UpdateResult& result, const UpdateTotals& seen, const DeviceRows& rows);
-
   simt::DeviceId device_;
   std::unique_ptr<DeviceSteps> steps_;
   std::uint32_t count_ = 0;  // number of vertices
@@ -180,25 +155,20 @@ enum class BlockInit : std::uint8_t {
 // The layout whose adjacencies are blocks of an allocator (vertex_table.hpp).
 class BlockGraph final : public GraphStore {
  public:
-  // max_vertices includes the vertices that insert_vertices() will append.
   BlockGraph(const HeapJob& job, std::unique_ptr<AdjacencyHeap> heap,
-             std::unique_ptr<DeviceSteps> steps, std::uint32_t max_vertices,
-             BlockInit block_init = BlockInit::each);
+             std::unique_ptr<DeviceSteps> steps, BlockInit block_init = BlockInit::each);
   // Frees the blocks if they lie in a heap outside the pool, which would otherwise keep them.
   ~BlockGraph() override;
   BlockGraph(BlockGraph&&) = delete;
 
   InitResult init(const DeviceRows& rows) override;
   UpdateResult update(std::span<const EdgeKey> inserts, std::span<const EdgeKey> deletes) override;
-  UpdateResult insert_vertices(const DeviceRows& rows) override;
-  UpdateResult delete_vertices(std::span<const std::uint32_t> vertices) override;
-  GraphView view() const override { return BlocksView{vertices_.data(), count_}; }
+  GraphView view() const override { return blocks_view(); }
   GraphMemory memory() override;
 
  private:
+  BlocksView blocks_view() const { return {vertices_.data(), count_}; }
   void clear();
-  UpdateArguments deletion(const VertexSet& deleted);
-  UpdateResult append(const DeviceRows& rows, BlockInit block_init);
 
   HeapJob job_;
   std::unique_ptr<AdjacencyHeap> heap_;
@@ -211,25 +181,19 @@ class BlockGraph final : public GraphStore {
 
 // The baseline of linked pages, faimGraph's layout: pages of 64 bytes with 15 destinations and the
 // number of the next page, from a queue of free pages (page_queue.hpp). The last page of a vertex
-// may be partly empty. New vertices take pages that have never been used.
+// may be partly empty.
 class PageGraph final : public GraphStore {
  public:
   // The pool holds pages, ring and counters. Throws Error{Exit::usage} if it holds no page.
-  PageGraph(const simt::DeviceId& device, std::unique_ptr<DeviceSteps> steps, alloc::Pool pool,
-            std::uint32_t max_vertices);
+  PageGraph(const simt::DeviceId& device, std::unique_ptr<DeviceSteps> steps, alloc::Pool pool);
 
   InitResult init(const DeviceRows& rows) override;
   UpdateResult update(std::span<const EdgeKey> inserts, std::span<const EdgeKey> deletes) override;
-  UpdateResult insert_vertices(const DeviceRows& rows) override;
-  UpdateResult delete_vertices(std::span<const std::uint32_t> vertices) override;
   GraphView view() const override { return pages_view(); }
   GraphMemory memory() override;
 
  private:
   PagesView pages_view() const { return {vertices_.data(), pages_, count_}; }
-  PageArguments arguments() {
-    return {pages_view(), queue_, {}, {}, false, {nullptr}, totals_.clear()};
-  }
 
   alloc::Pool pool_;
   PageQueue queue_{};
@@ -244,13 +208,10 @@ class PageGraph final : public GraphStore {
 // interface: the rows and, during an update, two copies of all edges' keys, and their positions.
 class CsrGraph final : public GraphStore {
  public:
-  CsrGraph(const simt::DeviceId& device, std::unique_ptr<DeviceSteps> steps,
-           std::uint32_t max_vertices);
+  CsrGraph(const simt::DeviceId& device, std::unique_ptr<DeviceSteps> steps);
 
   InitResult init(const DeviceRows& rows) override;
   UpdateResult update(std::span<const EdgeKey> inserts, std::span<const EdgeKey> deletes) override;
-  UpdateResult insert_vertices(const DeviceRows& rows) override;
-  UpdateResult delete_vertices(std::span<const std::uint32_t> vertices) override;
   GraphView view() const override { return rows(); }
   GraphMemory memory() override;
 
