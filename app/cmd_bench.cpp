@@ -83,7 +83,6 @@ std::vector<Table> tables_of(const BenchJob& job, const std::vector<Result>& all
       tables.push_back(std::move(table));
     }
   }
-  tables.push_back(kernel_table(in_pool(all, job.settings.pool.text)));
   return tables;
 }
 

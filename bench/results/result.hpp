@@ -100,9 +100,6 @@ Table slowdown_table(const std::vector<Result>& results);
 Table pool_table(const std::vector<Result>& results);
 // Memory at the end of the instrumented builds: one group of columns per scene.
 Table fragmentation_table(const std::vector<Result>& results);
-// GPU builds: registers, stack and resident warps of the build kernels, and build times. No columns
-// if no result has them. If there are several pool sizes, times are those in the first.
-Table kernel_table(const std::vector<Result>& results);
 // The columns of CSV output, which has one line per result (bench/results/json_fields.hpp).
 extern const char* const bench_columns;
 Table flat_table(const std::vector<Result>& results);

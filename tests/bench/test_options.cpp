@@ -171,7 +171,7 @@ TEST(FindAllocators, OldNamesAreKnown) {
   EXPECT_EQ(registry::find("heapwood-pages"), registry::find("heapwood-general"));
 }
 
-// Settings of allocators in builds; the table of build kernels.
+// Settings of allocators in builds.
 
 TEST(BuildOptions, AllocatorSettingsReachTheWorkspace) {
   BuildSettings settings;
@@ -208,32 +208,6 @@ TEST(BuildOptions, AllocatorSettingsAreInTheReportIfTheyWereGiven) {
       EXPECT_EQ(setting.get(read.settings.allocator), setting.get(options)) << setting.json;
     }
   }
-}
-
-TEST(KernelTable, ShowsRegistersOfEachAllocatorOnce) {
-  std::vector<Result> results;
-  for (const char* scene : {"a", "b"}) {
-    for (const int registers : {64, 96}) {
-      Result result;
-      result.source = result.scene = scene;
-      result.allocator = result.label = registers == 64 ? "light" : "heavy";
-      result.status = Status::ok;
-      result.runs_ms = {1.5};
-      result.kernel = registry::KernelUse{registers, 32, 4096, 20};
-      results.push_back(result);
-    }
-  }
-  results.back().status = Status::failed;
-  const Table table = kernel_table(results);
-  ASSERT_EQ(table.columns.size(), 6u);
-  ASSERT_EQ(table.rows.size(), 2u);
-  EXPECT_EQ(table.rows[1].cells[0].text, "heavy");
-  EXPECT_EQ(table.rows[1].cells[1].text, "96");
-  EXPECT_EQ(table.rows[1].cells[3].text, "20");
-  EXPECT_EQ(table.rows[0].cells[5].text, "1.50");
-  EXPECT_EQ(table.rows[1].cells[5].text, missing);
-  for (Result& result : results) result.kernel.reset();
-  EXPECT_TRUE(kernel_table(results).columns.empty());
 }
 
 // Cameras of scenes far from the file's origin: text is in the file's coordinates, cameras are
