@@ -16,7 +16,6 @@ option(HEAPWOOD_PYTHON "Build the extension module of the Python package" OFF)
 if(HEAPWOOD_PYTHON)
   set(CMAKE_POSITION_INDEPENDENT_CODE ON)  # the module contains the libraries
 endif()
-option(HEAPWOOD_UNCAPPED "Build kernels without a limit of registers (docs/measuring.md)" OFF)
 option(HEAPWOOD_PROBES "A build kernel with a probe for every allocator (docs/measuring.md)" OFF)
 set(HEAPWOOD_SANITIZE "" CACHE STRING "Sanitizers of all targets: 'thread' or 'address,undefined'")
 option(HEAPWOOD_LIBFUZZER "Link the fuzz targets with clang's libFuzzer (preset fuzz)" OFF)

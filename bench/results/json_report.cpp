@@ -16,10 +16,9 @@ namespace {
 constexpr const char* identifying[] = {"case",   "measured_on", "scene",  "source",  "graph",
                                        "test",   "trace",       "digest", "kind",    "builder",
                                        "layout", "allocator",   "pool",   "settings"};
-// Settings that do not identify a measurement: they do not change what is measured, or (uncapped)
-// are what comparisons are made for.
-constexpr const char* not_identifying[] = {"runs",           "seconds", "timeout_s",
-                                           "budget_seconds", "samples", "uncapped"};
+// Settings that do not identify a measurement, because they do not change what is measured.
+constexpr const char* not_identifying[] = {"runs", "seconds", "timeout_s", "budget_seconds",
+                                           "samples"};
 constexpr const char* path_keys[] = {"source", "graph", "trace"};
 
 // Converts 0.15f to 0.15, not to the double nearest to that float.
@@ -159,7 +158,6 @@ void describe(JsonFields& fields, BuildSettings& settings) {
 Json to_json(const BuildSettings& settings) {
   Json json = described(settings);
   put_allocator_settings(json, settings.allocator);
-  if (!kdtree::limits_registers) json["uncapped"] = true;
   return json;
 }
 

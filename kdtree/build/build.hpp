@@ -99,16 +99,9 @@ struct WorkspaceLimits {
   std::size_t output = 0;
 };
 
-// Resident warps per multiprocessor of a GPU (BuildKernel).
+// Resident warps per multiprocessor of a GPU: the compiler limits the registers of build kernels, so
+// that as many are resident with every allocator (BuildKernel).
 inline constexpr unsigned warps_per_multiprocessor = 20;
-// Whether the compiler limits the registers of build kernels, so that warps_per_multiprocessor
-// warps are resident. Without the limit (CMake option HEAPWOOD_UNCAPPED) the number of warps
-// follows from the registers that an allocator needs.
-#ifdef HEAPWOOD_UNCAPPED
-inline constexpr bool limits_registers = false;
-#else
-inline constexpr bool limits_registers = true;
-#endif
 
 // The device memory of builds besides the allocator's own state: pool, task queue and output
 // arrays. It is sized for one mesh and shared by all allocators and runs. A build that overruns the

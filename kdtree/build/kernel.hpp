@@ -60,7 +60,7 @@ struct BuildKernel {
   // warps, and so of registers per warp, can be chosen. Warps do not depend on their block.
   static constexpr unsigned block_threads = 64;
   static constexpr unsigned blocks_per_multiprocessor =
-      limits_registers ? warps_per_multiprocessor * 32 / block_threads : 1;
+      warps_per_multiprocessor * 32 / block_threads;
   static constexpr unsigned stack_size = 64;  // a power of two above max_depth
   static_assert(stack_size > max_depth);
   // A node must have min_published_refs refs to be published for another warp. A warp with more

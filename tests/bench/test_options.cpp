@@ -197,7 +197,6 @@ TEST(BuildOptions, AllocatorSettingsAreInTheReportIfTheyWereGiven) {
   Result result;
   for (const char* key : {"page_bytes", "smallest_chunk", "chunk_search"})
     EXPECT_FALSE(to_json(BuildSettings{}).contains(key)) << key;
-  EXPECT_EQ(to_json(BuildSettings{}).contains("uncapped"), !kdtree::limits_registers);
   for (const registry::RegisteredAllocator& entry : registry::allocators()) {
     for (const alloc::AllocatorSetting& setting : entry.settings()) {
       alloc::AllocatorOptions& options = result.settings.allocator = {};
