@@ -49,15 +49,6 @@ std::vector<EdgeKey> update_batch(const GraphSettings& settings, std::uint32_t v
 
 namespace {
 
-// A vertex of the largest degree: in all generated graphs it reaches most others.
-std::uint32_t largest_vertex(const HostGraph& graph) {
-  std::uint32_t largest = 0;
-  for (std::uint32_t v = 0; v < graph.vertices(); ++v) {
-    if (graph.degree(v) > graph.degree(largest)) largest = v;
-  }
-  return largest;
-}
-
 // Executes all phases once. A budget in the settings limits the rounds (GraphRow::cut).
 class GraphRun {
  public:
@@ -372,7 +363,8 @@ GraphRow graph_row_head(const GraphBench& bench) {
   head.digest = bench.digest;
   head.vertices = bench.host->vertices();
   head.edges = bench.host->edges();
-  if (head.vertices > 0) head.max_degree = bench.host->degree(largest_vertex(*bench.host));
+  for (std::uint32_t v = 0; v < head.vertices; ++v)
+    head.max_degree = std::max(head.max_degree, bench.host->degree(v));
   head.settings = bench.settings;
   head.reason = interrupted_reason;
   return head;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <random>
 
+#include "bench/results/row_tables.hpp"
 #include "bench/row_bench.hpp"
 #include "viewer/comparison.hpp"
 #include "viewer/panels.hpp"
@@ -91,14 +92,10 @@ double spread_of(const std::vector<double>& ms) {
 }
 
 std::vector<CompareRow> compare_rows(const std::vector<bench::Result>& results, bool running) {
-  std::vector<const bench::Result*> candidates;
-  std::vector<const std::vector<double>*> times;
-  for (const bench::Result& r : results) {
-    if (!is_timed(r) || r.lower_bound) continue;
-    candidates.push_back(&r);
-    times.push_back(&r.runs_ms);
-  }
-  const std::optional<std::size_t> best = bench::clearly_fastest(times);
+  const bench::Result* const best =
+      bench::find_fastest(bench::pointers_to(results), [](const bench::Result& r) {
+        return is_timed(r) ? &r.runs_ms : nullptr;
+      }).row;
   std::vector<CompareRow> rows;
   for (const bench::Result& r : results) {
     CompareRow row;
@@ -110,7 +107,7 @@ std::vector<CompareRow> compare_rows(const std::vector<bench::Result>& results, 
       if (r.slowdown) row.slowdown = bench::ratio_text(*r.slowdown) + "x";
       const double spread = spread_of(r.runs_ms);
       row.noisy = !running && spread > max_spread;
-      row.best = !running && best && &r == candidates[*best] && !row.noisy;
+      row.best = !running && &r == best && !row.noisy;
       row.spread = fmt::format("{:.1f}%", 100 * spread);
       row.key_ms = *r.median_ms();
     } else {

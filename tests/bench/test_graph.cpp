@@ -233,23 +233,5 @@ TEST_F(GraphCommand, ExhaustionIsReported) {
   expect_error(small + " --strict", 5, {"cfmmalloc", "refused", "--pool"});
 }
 
-TEST(GraphUpdates, BatchesAreTheSameForEveryCandidate) {
-  using namespace workloads::graph;
-  bench::GraphSettings settings;
-  const std::vector<EdgeKey> batch = bench::update_batch(settings, 5000, 3000, 4);
-  EXPECT_EQ(batch, bench::update_batch(settings, 5000, 3000, 4));
-  EXPECT_NE(batch, bench::update_batch(settings, 5000, 3000, 5));
-  settings.updates = bench::GraphUpdates::pressure;
-  std::uint32_t min = ~0u, max = 0;
-  for (const EdgeKey key : bench::update_batch(settings, 5000, 3000, 4)) {
-    min = std::min(min, source_of(key));
-    max = std::max(max, source_of(key));
-    EXPECT_LT(destination_of(key), 5000u);
-    EXPECT_NE(source_of(key), destination_of(key));
-  }
-  EXPECT_LT(max - min, 1000u);
-  EXPECT_TRUE(bench::update_batch(settings, 1, 10, 0).empty());
-}
-
 }  // namespace
 }  // namespace heapwood::tests

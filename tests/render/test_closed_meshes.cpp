@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Closed meshes at several distances from the origin: compares primary rays from inside and outside
 // with double precision. A ray is lost if it misses a surface that it must hit, or hits one far
-// behind it. HEAPWOOD_TEST_PICTURE=N traces pictures of N x N pixels (default 40).
+// behind it.
 #include <gtest/gtest.h>
-
-#include <cstdlib>
 
 #include "geometry/vec.hpp"
 #include "render/ray_sets.hpp"
@@ -17,11 +15,6 @@ namespace {
 
 using kdtree::Hit;
 using kdtree::Ray;
-
-unsigned picture_size() {
-  const char* size = std::getenv("HEAPWOOD_TEST_PICTURE");
-  return size ? static_cast<unsigned>(std::atoi(size)) / 8 * 8 : 40;
-}
 
 struct ClosedMesh {
   const char* name;
@@ -63,7 +56,7 @@ View look(const DoubleReference& reference, const Soup& soup, Vec3 inside, bool 
         from_inside ? inside : box.centre() - normalize(direction) * static_cast<float>(1.2 * size);
     const Camera camera{eye, eye + direction * static_cast<float>(size),
                         from_inside ? 90.0f : 40.0f, 2};
-    const std::vector<Ray> rays = primary_rays(camera, picture_size(), picture_size());
+    const std::vector<Ray> rays = primary_rays(camera, 40, 40);
     view.rays.insert(view.rays.end(), rays.begin(), rays.end());
   }
   for (const Ray& ray : view.rays) {

@@ -370,16 +370,6 @@ TEST(CompareRows, TheSpreadIsThatOfTheMiddleHalf) {
   EXPECT_GT(spread_of({1.49, 2.1, 9.68, 22, 30.7}), max_spread);
 }
 
-TEST(CompareRows, NoneIsMarkedWhereQuartilesOverlap) {
-  std::vector<bench::Result> results(2);
-  for (bench::Result& result : results) result.status = bench::Status::ok;
-  results[0].runs_ms = {10, 11, 12, 13, 14};  // quartiles 11 and 13
-  results[1].runs_ms = {12, 13.5, 15, 16, 17};
-  EXPECT_TRUE(compare_rows(results)[0].best);
-  results[1].runs_ms[1] = 13;
-  for (const CompareRow& row : compare_rows(results)) EXPECT_FALSE(row.best);
-}
-
 }  // namespace
 
 }  // namespace heapwood::viewer
