@@ -77,16 +77,8 @@ void check_usage(const RenderCommand& command) {
   const render::Mode mode = render::parse_mode(command.mode);
   if (!command.environment.empty() && mode != render::Mode::path)
     throw Error(Exit::usage, "--environment lights mode path only: add --mode path");
-  if (command.tone != "standard" && command.tone != "filmic") {
-    throw Error(Exit::usage,
-                "--tone '" + one_line(command.tone) + "': expected standard or filmic");
-  }
   if (command.has_tone && scenes::extension_of(command.output) == ".exr")
     throw Error(Exit::usage, "--tone: an EXR file holds linear light without a tone curve");
-  if (command.material != "scene" && command.material != "clay") {
-    throw Error(Exit::usage,
-                "--material '" + one_line(command.material) + "': expected scene or clay");
-  }
 }
 
 std::string read_input(const std::string& path) {
@@ -266,12 +258,13 @@ void add_render(Program& program, Invocation& invocation) {
   command.number("--spp", options->spp, "samples per pixel", {1, render::max_spp});
   command.text("--mode", options->mode,
                "shaded, path, ao, normals, depth, heatmap,\nleaves, albedo", "MODE");
-  command.text("--material", options->material,
-               "scene: the scene's own colours, if it has any;\nclay: one colour", "MATERIAL");
+  command.choice("--material", options->material,
+                 "scene: the scene's own colours, if it has any;\nclay: one colour",
+                 {"scene", "clay"});
   command.text("--environment", options->environment,
                "light of mode path: a Radiance file (.hdr), longitude\nby latitude, or sky",
                "FILE");
-  command.text("--tone", options->tone, "tone curve of PNG files: standard, filmic", "CURVE");
+  command.choice("--tone", options->tone, "tone curve of PNG files", {"standard", "filmic"});
   add_camera_options(command, options->camera);
   command.text("--path", options->path, "camera path: lines `time ex ey ez tx ty tz fov`", "FILE");
   command.number("--fps", options->frames_per_second, "frames per second of a path", {0.1, 1000});

@@ -47,8 +47,9 @@ void add_options(bench::CommandOptions& command, Options& options) {
                "TAB");
   command.text("--mode", options.mode, "shaded, path, ao, normals, depth, heatmap,\nleaves, albedo",
                "MODE");
-  command.text("--material", options.material,
-               "scene: the scene's own colours, if it has any;\nclay: one colour", "MATERIAL");
+  command.choice("--material", options.material,
+                 "scene: the scene's own colours, if it has any;\nclay: one colour",
+                 {"scene", "clay"});
   command.text("--camera", options.camera,
                "ex,ey,ez,tx,ty,tz,fov, in the scene's coordinates;\ndefault: the scene's own",
                "CAMERA");
@@ -96,10 +97,6 @@ int parse_and_run(int argc, char** argv) {
   // Called for their errors, which are to be reported before a window opens.
   simt::find_device(options.device.device, options.device.threads);
   render::parse_mode(options.mode);
-  if (options.material != "scene" && options.material != "clay") {
-    throw Error(Exit::usage,
-                "--material '" + bench::one_line(options.material) + "': expected scene or clay");
-  }
   if (!options.tab.empty()) parse_tab(options.tab);
   if (!options.screenshot.empty() && is_program_trace(options.scene))
     throw Error(Exit::usage, options.scene +

@@ -56,8 +56,7 @@ HEAPWOOD_INLINE Index lower_bound(const T* sorted, Index count, T value) {
   return low;
 }
 
-// Size class k has blocks for 4 x 2^k destinations, which are 16 bytes x 2^k.
-HEAPWOOD_INLINE std::uint64_t capacity_of(std::uint32_t k) { return std::uint64_t{4} << k; }
+// Size class k has blocks for 4 x 2^k destinations.
 HEAPWOOD_INLINE std::size_t block_bytes(std::uint32_t k) { return std::size_t{16} << k; }
 // The smallest size class for a degree above 0.
 HEAPWOOD_INLINE std::uint32_t class_of(std::uint32_t degree) {
