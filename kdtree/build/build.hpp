@@ -99,8 +99,8 @@ struct WorkspaceLimits {
   std::size_t output = 0;
 };
 
-// Resident warps per multiprocessor of a GPU: the compiler limits the registers of build kernels, so
-// that as many are resident with every allocator (BuildKernel).
+// Resident warps per multiprocessor of a GPU: the compiler limits the registers of build kernels,
+// so that as many are resident with every allocator (BuildKernel).
 inline constexpr unsigned warps_per_multiprocessor = 20;
 
 // The device memory of builds besides the allocator's own state: pool, task queue and output
