@@ -65,15 +65,34 @@ Rays rows_like(const std::string& what, const char* unit, const ArrayFacts& arra
   return rays;
 }
 
-// Checks an array with a number per ray.
+// Checks the shape and the device of an array with a number per ray.
+void check_each(const char* what, const char* unit, const ArrayFacts& array, const Rays& rays) {
+  if (array.shape != rays.shape)
+    refuse_shape(what, array,
+                 "a number, or " + text_of(rays.shape) + ", one per " + std::string(unit));
+  check_same_device(what, array, rays);
+}
+
 void set_end(const char* what, const char* unit, const ArrayFacts* array, const Rays& rays,
              RayEnd& to) {
   if (!array) return;
-  if (array->shape != rays.shape)
-    refuse_shape(what, *array,
-                 "a number, or " + text_of(rays.shape) + ", one per " + std::string(unit));
   to.each = rows_of(what, *array, 1);
-  check_same_device(what, *array, rays);
+  check_each(what, unit, *array, rays);
+}
+
+void check_whole(const std::string& what, const ArrayFacts& array) {
+  check_type(what, array,
+             array.type == "int32" || array.type == "int64" || array.type == "uint32" ||
+                 array.type == "uint64",
+             "int32, int64, uint32 or uint64");
+  check_contiguous(what, array);
+}
+
+void set_number(const char* what, const ArrayFacts* array, const Rays& rays, RayNumber& to) {
+  if (!array) return;
+  check_whole(what, *array);
+  check_each(what, "ray", *array, rays);
+  to.each = {array->data, WholeNumbers::type_of(array->type)};
 }
 
 }  // namespace
@@ -94,18 +113,14 @@ MeshArray mesh_array(const std::string& what, const ArrayFacts& array) {
   if (array.shape.size() != 2 || array.shape[1] != 3)
     refuse_shape(what, array, is_vertices ? "(V, 3)" : "(T, 3)");
   if (is_vertices)
-    is_double(what, array);
+    rows_of(what, array, 3);
   else
-    check_type(what, array,
-               array.type == "int32" || array.type == "int64" || array.type == "uint32" ||
-                   array.type == "uint64",
-               "int32, int64, uint32 or uint64");
-  check_contiguous(what, array);
+    check_whole(what, array);
   return {array.data, array.shape[0], array.type, array.on_gpu};
 }
 
 Rays rays_of(const ArrayFacts& origins, const ArrayFacts* directions, const ArrayFacts* t_min,
-             const ArrayFacts* t_max) {
+             const ArrayFacts* t_max, const ArrayFacts* worlds, const ArrayFacts* masks) {
   const std::string first = directions ? "origins" : "rays",
                     last = directions ? "directions" : "rays";
   // All rays may share one origin or one direction.
@@ -132,6 +147,8 @@ Rays rays_of(const ArrayFacts& origins, const ArrayFacts* directions, const Arra
   }
   set_end("t_min", "ray", t_min, rays, arrays.t_min);
   set_end("t_max", "ray", t_max, rays, arrays.t_max);
+  set_number("worlds", worlds, rays, rays.filter.scene);
+  set_number("masks", masks, rays, rays.filter.mask);
   return rays;
 }
 

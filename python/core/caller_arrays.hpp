@@ -40,16 +40,17 @@ MeshArray mesh_array(const std::string& what, const ArrayFacts& array);
 // Checked rays. The arrays must outlive the query.
 struct Rays {
   RayArrays arrays;
+  RayFilter filter;
   std::size_t count = 0;
   std::vector<std::size_t> shape;  // shape of the rays, without the axis of coordinates
   bool on_gpu = false;
   int gpu = 0;
 };
 // Checks rays. Without directions, `origins` has six numbers per ray. With them, one of the two
-// arrays may have one row, (3,), for all rays. t_min and t_max are nullptr or have one number per
-// ray.
+// arrays may have one row, (3,), for all rays. t_min, t_max, worlds and masks are nullptr or have
+// one number per ray.
 Rays rays_of(const ArrayFacts& origins, const ArrayFacts* directions, const ArrayFacts* t_min,
-             const ArrayFacts* t_max);
+             const ArrayFacts* t_max, const ArrayFacts* worlds, const ArrayFacts* masks);
 
 // Checks points; max_distance is nullptr or has one number per point. The results are rays without
 // directions.

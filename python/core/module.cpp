@@ -95,17 +95,23 @@ kdtree::SahCosts find_costs(const std::string& name) {
 // Checked rays, with the arrays whose memory they use.
 class RayInput {
  public:
+  // Without an array of worlds or masks, all rays have that number. side: see RayFilter.
   RayInput(ReadArray origins, OptionalArray directions, OptionalArray t_min, OptionalArray t_max,
-           float all_t_min, float all_t_max)
-      : arrays_{std::move(origins), std::move(directions), std::move(t_min), std::move(t_max)} {
-    std::optional<ArrayFacts> facts[4];
-    const ArrayFacts* given[4] = {};
-    for (int i = 0; i < 4; ++i) {
+           float all_t_min, float all_t_max, OptionalArray worlds, OptionalArray masks,
+           std::uint64_t world, std::uint32_t mask, int side)
+      : arrays_{std::move(origins), std::move(directions), std::move(t_min),
+                std::move(t_max),   std::move(worlds),     std::move(masks)} {
+    std::optional<ArrayFacts> facts[6];
+    const ArrayFacts* given[6] = {};
+    for (int i = 0; i < 6; ++i) {
       if (arrays_[i]) given[i] = &facts[i].emplace(ArrayFacts::of(*arrays_[i]));
     }
-    rays = rays_of(*given[0], given[1], given[2], given[3]);
+    rays = rays_of(*given[0], given[1], given[2], given[3], given[4], given[5]);
     rays.arrays.t_min.all = all_t_min;
     rays.arrays.t_max.all = all_t_max;
+    rays.filter.scene.all = world;
+    rays.filter.mask.all = mask;
+    rays.filter.side = side;
   }
   // Points, as rays without directions.
   RayInput(ReadArray points, OptionalArray max_distance, float all_max_distance)
@@ -125,7 +131,7 @@ class RayInput {
   Rays rays;
 
  private:
-  OptionalArray arrays_[4];
+  OptionalArray arrays_[6];
 };
 
 template <class T>
@@ -159,11 +165,12 @@ class Scene {
   Scene(const ReadArray& vertices, const ReadArray& triangles, const std::string& device,
         int threads, bool watertight, const std::string& allocator, const std::string& prefer,
         std::size_t batch_bytes, bool keep_workspace, const Streams& streams,
-        const OptionalArray& poses) {
+        const OptionalArray& poses, const OptionalArray& masks) {
     const ArrayFacts corners = ArrayFacts::of(vertices), indices = ArrayFacts::of(triangles);
     const MeshArray corner_array = mesh_array("vertices", corners),
                     index_array = mesh_array("triangles", indices);
-    const std::vector<double> numbers = numbers_of(poses);
+    const std::vector<double> numbers = numbers_of<double>(poses);
+    const std::vector<std::uint32_t> bits = numbers_of<std::uint32_t>(masks);
     const nb::gil_scoped_release released;
     // Restored because looking for devices changes the current one.
     const simt::CallerDevice restored(
@@ -180,33 +187,37 @@ class Scene {
     options.batch_bytes = batch_bytes;
     options.keeps_workspace = keep_workspace;
     wait(options.device, streams);
-    mesh_ = std::make_unique<TracedMesh>(corner_array, index_array, options, numbers);
+    mesh_ = std::make_shared<TracedMesh>(corner_array, index_array, options, numbers, bits);
+  }
+
+  // Scenes for cast() and find_any(), on one device and of one test.
+  explicit Scene(const std::vector<const Scene*>& scenes) : mesh_(scenes.at(0)->mesh_) {
+    for (const Scene* const scene : scenes) batch_.push_back(scene->mesh_.get());
+    for (const Scene* const scene : scenes) owners_.push_back(scene->mesh_);
   }
 
   void update(const ReadArray& vertices, const Streams& streams, const OptionalArray& poses) {
     const ArrayFacts facts = ArrayFacts::of(vertices);
     const MeshArray array = mesh_array("vertices", facts);
     check_device("vertices", facts.on_gpu, facts.gpu, mesh_->device());
-    const std::vector<double> numbers = numbers_of(poses);
+    const std::vector<double> numbers = numbers_of<double>(poses);
     const nb::gil_scoped_release released;
     const simt::CallerDevice restored(mesh_->device().id);
     wait(mesh_->device(), streams);
     mesh_->update(array, numbers);
   }
 
-  // side: of the triangles, see RayJob.
-  void cast(const RayInput& input, const Streams& streams, int side, const OptionalOutput& t,
+  void cast(const RayInput& input, const Streams& streams, const OptionalOutput& t,
             const OptionalOutput& triangle, const OptionalOutput& uv,
             const OptionalOutput& normal) const {
-    trace(input, streams, side, hit_arrays(input, "t_hit", t, triangle, uv, normal));
+    trace(input, streams, hit_arrays(input, "t_hit", t, triangle, uv, normal));
   }
 
-  void find_any(const RayInput& input, const Streams& streams, int side,
-                const OptionalOutput& any) const {
+  void find_any(const RayInput& input, const Streams& streams, const OptionalOutput& any) const {
     check(input.rays);
     HitArrays out;
     out.any = output<std::uint8_t>("out", any, "bool8", input.rays, {});
-    trace(input, streams, side, out);
+    trace(input, streams, out);
   }
 
   // With `is_signed`, distances are negative inside.
@@ -329,11 +340,12 @@ class Scene {
   std::size_t triangles() const { return mesh_->triangles(); }
 
  private:
-  // The numbers of Poses, which the caller gives as float64.
-  static std::vector<double> numbers_of(const OptionalArray& poses) {
-    if (!poses) return {};
-    const auto* const first = static_cast<const double*>(poses->data());
-    return {first, first + poses->size()};
+  // A copy of an array in host memory whose numbers have this type.
+  template <class T>
+  static std::vector<T> numbers_of(const OptionalArray& array) {
+    if (!array) return {};
+    const auto* const first = static_cast<const T*>(array->data());
+    return {first, first + array->size()};
   }
 
   // Runs f, which may wait for an update(), without the interpreter's lock.
@@ -372,10 +384,10 @@ class Scene {
     return out;
   }
 
-  void trace(const RayInput& input, const Streams& streams, int side, const HitArrays& out) const {
-    run(input.rays, streams, [&](RayQuery query) {
-      query.side = side;
-      mesh_->trace(query, out);
+  void trace(const RayInput& input, const Streams& streams, const HitArrays& out) const {
+    run(input.rays, streams, [&](const RayQuery& query) {
+      if (batch_.empty()) return mesh_->trace(query, out);
+      TracedMesh::trace(batch_, query, out);
     });
   }
 
@@ -384,10 +396,12 @@ class Scene {
     const nb::gil_scoped_release released;
     const simt::CallerDevice restored(mesh_->device().id);
     wait(mesh_->device(), streams);
-    query(RayQuery{rays.arrays, rays.count, rays.on_gpu, raise_pending_signal});
+    query(RayQuery{rays.arrays, rays.count, rays.on_gpu, raise_pending_signal, rays.filter});
   }
 
-  std::unique_ptr<TracedMesh> mesh_;
+  std::shared_ptr<TracedMesh> mesh_;
+  std::vector<const TracedMesh*> batch_;  // empty, except in a Scene of scenes
+  std::vector<std::shared_ptr<TracedMesh>> owners_;
 };
 
 nb::tuple load_mesh(const std::string& source) {
@@ -452,9 +466,12 @@ NB_MODULE(_core, m) {
   using namespace heapwood::python;
   nb::register_exception_translator(translate);
   nb::class_<RayInput>(m, "RayInput")
-      .def(nb::init<ReadArray, OptionalArray, OptionalArray, OptionalArray, float, float>(),
+      .def(nb::init<ReadArray, OptionalArray, OptionalArray, OptionalArray, float, float,
+                    OptionalArray, OptionalArray, std::uint64_t, std::uint32_t, int>(),
            nb::arg("origins"), nb::arg("directions").none(), nb::arg("t_min").none(),
-           nb::arg("t_max").none(), nb::arg("all_t_min"), nb::arg("all_t_max"))
+           nb::arg("t_max").none(), nb::arg("all_t_min"), nb::arg("all_t_max"),
+           nb::arg("worlds").none(), nb::arg("masks").none(), nb::arg("world"), nb::arg("mask"),
+           nb::arg("side"))
       .def(nb::init<ReadArray, OptionalArray, float>(), nb::arg("points"),
            nb::arg("max_distance").none(), nb::arg("all_max_distance"))
       .def_prop_ro("shape", &RayInput::shape)
@@ -464,17 +481,18 @@ NB_MODULE(_core, m) {
   nb::class_<Scene>(m, "Scene")
       .def(nb::init<const ReadArray&, const ReadArray&, const std::string&, int, bool,
                     const std::string&, const std::string&, std::size_t, bool, const Streams&,
-                    const OptionalArray&>(),
+                    const OptionalArray&, const OptionalArray&>(),
            nb::arg("vertices"), nb::arg("triangles"), nb::arg("device"), nb::arg("threads"),
            nb::arg("watertight"), nb::arg("allocator"), nb::arg("prefer"), nb::arg("batch_bytes"),
-           nb::arg("keep_workspace"), nb::arg("streams"), nb::arg("poses").none())
+           nb::arg("keep_workspace"), nb::arg("streams"), nb::arg("poses").none(),
+           nb::arg("masks").none())
+      .def(nb::init<const std::vector<const Scene*>&>(), nb::arg("scenes"))
       .def("update", &Scene::update, nb::arg("vertices"), nb::arg("streams"),
            nb::arg("poses").none())
-      .def("cast", &Scene::cast, nb::arg("rays"), nb::arg("streams"), nb::arg("side"),
-           nb::arg("t_hit").none(), nb::arg("primitive_ids").none(),
-           nb::arg("primitive_uvs").none(), nb::arg("primitive_normals").none())
-      .def("find_any", &Scene::find_any, nb::arg("rays"), nb::arg("streams"), nb::arg("side"),
-           nb::arg("out"))
+      .def("cast", &Scene::cast, nb::arg("rays"), nb::arg("streams"), nb::arg("t_hit").none(),
+           nb::arg("primitive_ids").none(), nb::arg("primitive_uvs").none(),
+           nb::arg("primitive_normals").none())
+      .def("find_any", &Scene::find_any, nb::arg("rays"), nb::arg("streams"), nb::arg("out"))
       .def("closest", &Scene::closest, nb::arg("points"), nb::arg("streams"), nb::arg("signed"),
            nb::arg("distance").none(), nb::arg("at").none(), nb::arg("primitive_ids").none(),
            nb::arg("primitive_uvs").none(), nb::arg("primitive_normals").none())

@@ -5,7 +5,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 
 #include "python/core/ray_arrays.hpp"
 #include "render/backend.hpp"
@@ -16,9 +18,17 @@ namespace heapwood::python {
 struct RayJob {
   RayArrays rays;
   std::size_t count = 0;
-  int side = 0;            // of the triangles on which hits count; 0: both. Used by trace
+  RayFilter filter = {};   // used by trace_filtered
   float scene_length = 0;  // used by counts and lists
   bool unique = false;
+};
+
+// A scene of trace_filtered(); normals and masks as in FilteredScene.
+struct SceneChoice {
+  render::SceneData data;
+  Vec3d mesh_origin;
+  const kdtree::Row* normals;
+  const std::uint32_t* masks;
 };
 
 struct MeshBounds {
@@ -31,6 +41,12 @@ struct Queries {
   // Finds closest hits or, if out.any is wanted, only whether there are hits.
   void (*trace)(const simt::DeviceId&, const render::SceneData&, const RayJob&,
                 const HitArrays& out);
+  // As `trace`, with the filter of the rays, each in its own scene. All scenes have records of one
+  // test. Returns the index of the first ray whose scene does not exist, or the number of rays.
+  // `allocate` returns device memory for this function.
+  std::size_t (*trace_filtered)(const simt::DeviceId&, std::span<const SceneChoice>, const RayJob&,
+                                const HitArrays& out,
+                                const std::function<void*(std::size_t bytes)>& allocate);
   // Finds closest points.
   void (*closest)(const simt::DeviceId&, const render::SceneData&, const RayJob&,
                   const HitArrays& out);
@@ -45,7 +61,7 @@ struct Queries {
   // Copies the triangles. Returns the bounds of the vertices to which they refer, placed by the
   // poses, or nothing if an index is out of range or such a vertex is not finite in single
   // precision.
-  std::optional<MeshBounds> (*load_triangles)(const simt::DeviceId&, const IndexRows&,
+  std::optional<MeshBounds> (*load_triangles)(const simt::DeviceId&, const WholeNumbers&,
                                               const Rows& vertices, const Poses&,
                                               std::size_t vertex_count, Triangle* to,
                                               std::size_t count);

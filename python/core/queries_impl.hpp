@@ -50,29 +50,52 @@ struct QueriesOf {
     }
   }
 
-  template <bool Any>
-  static void trace_for(const simt::DeviceId& device, const render::SceneData& scene,
-                        const RayJob& job, const HitArrays& out) {
-    const auto with = [&]<class Intersection>(const render::SceneView<Intersection>& view) {
-      using Kernel =
-          std::conditional_t<serial, PacketKernel<Intersection>, CastKernel<Intersection, Any>>;
-      using OneSided = CastKernel<Intersection, Any, true>;
-      const QueryRays rays = query_rays(job);
-      if (job.side != 0) return launch(device, OneSided{view.tree, rays, out, job.side}, job.count);
-      launch(device, Kernel{view.tree, rays, out}, job.count);
+  // Calls f<Intersection, Any>() for the test of a scene's records and the results.
+  template <class F>
+  static void with_test(bool watertight, const HitArrays& out, F f) {
+    using Fast = std::conditional_t<serial, kdtree::FastIntersection, render::ScratchIntersection>;
+    const auto with = [&]<class Intersection> {
+      if (out.any != nullptr) return f.template operator()<Intersection, true>();
+      f.template operator()<Intersection, false>();
     };
-    if (scene.watertight) return with(render::view<kdtree::WatertightIntersection>(scene));
-    if constexpr (serial) {
-      with(render::view<kdtree::FastIntersection>(scene));
-    } else {
-      with(render::view<render::ScratchIntersection>(scene));
-    }
+    if (watertight) return with.template operator()<kdtree::WatertightIntersection>();
+    with.template operator()<Fast>();
   }
 
   static void trace(const simt::DeviceId& device, const render::SceneData& scene, const RayJob& job,
                     const HitArrays& out) {
-    if (out.any != nullptr) return trace_for<true>(device, scene, job, out);
-    trace_for<false>(device, scene, job, out);
+    with_test(scene.watertight, out, [&]<class Intersection, bool Any> {
+      using Kernel =
+          std::conditional_t<serial, PacketKernel<Intersection>, CastKernel<Intersection, Any>>;
+      launch(device, Kernel{render::view<Intersection>(scene).tree, query_rays(job), out},
+             job.count);
+    });
+  }
+
+  static std::size_t trace_filtered(const simt::DeviceId& device,
+                                    std::span<const SceneChoice> scenes, const RayJob& job,
+                                    const HitArrays& out,
+                                    const std::function<void*(std::size_t)>& allocate) {
+    std::uint64_t first_invalid = job.count;
+    with_test(scenes.front().data.watertight, out, [&]<class Intersection, bool Any> {
+      using Scene = FilteredScene<Intersection>;
+      std::vector<Scene> table;
+      for (const SceneChoice& from : scenes) {
+        table.push_back({render::view<Intersection>(from.data).tree, from.mesh_origin, from.masks,
+                         from.normals});
+      }
+      const std::size_t bytes = table.size() * sizeof(Scene);
+      auto* const copied = static_cast<Scene*>(allocate(bytes + sizeof first_invalid));
+      auto* const word = reinterpret_cast<std::uint64_t*>(copied + table.size());
+      simt::device_upload(device, copied, table.data(), bytes);
+      simt::device_upload(device, word, &first_invalid, sizeof first_invalid);
+      launch(device,
+             FilterKernel<Intersection, Any>{copied, table.size(), job.rays, job.count, job.filter,
+                                             word, out},
+             job.count);
+      simt::device_download(device, &first_invalid, word, sizeof first_invalid);
+    });
+    return first_invalid;
   }
 
   static void closest(const simt::DeviceId& device, const render::SceneData& scene,
@@ -109,7 +132,7 @@ struct QueriesOf {
   }
 
   static std::optional<MeshBounds> load_triangles(const simt::DeviceId& device,
-                                                  const IndexRows& from, const Rows& vertices,
+                                                  const WholeNumbers& from, const Rows& vertices,
                                                   const Poses& poses, std::size_t vertex_count,
                                                   Triangle* to, std::size_t count) {
     const MeshCheck none;
@@ -131,7 +154,7 @@ struct QueriesOf {
     return first_invalid;
   }
 
-  static constexpr Queries table{&fill_normals, &trace, &closest,        &inside,
+  static constexpr Queries table{&fill_normals, &trace, &trace_filtered, &closest,      &inside,
                                  &count,        &list,  &load_triangles, &load_vertices};
 };
 

@@ -40,6 +40,15 @@ struct QueryRays {
   }
 };
 
+// Lowers `first` to i.
+HEAPWOOD_FN inline void note_first(std::uint64_t& first, std::uint64_t i) {
+  simt::atomic_ref<std::uint64_t> lowest(first);
+  // relaxed: the host reads the word after the launch.
+  std::uint64_t before = lowest.load(simt::relaxed);
+  while (i < before && !lowest.compare_exchange_weak(before, i, simt::relaxed, simt::relaxed)) {
+  }
+}
+
 // Calls f(i) for the rays of this warp's lane. i has 32 bits, because a GPU's lane keeps it in a
 // register while it traces the ray. A CPU thread takes blocks of adjacent rays, and ends within one
 // block of an abort; on a GPU the launch has a lane per ray.
@@ -58,16 +67,24 @@ HEAPWOOD_INLINE void for_rays(Warp& warp, std::size_t count, F f) {
   }
 }
 
-// Accepts hits on one side of the triangles: 1 for the side from which their corners are
-// counter-clockwise, -1 for the other.
+// A scene of a query with a RayFilter.
 template <class Intersection>
-class SideTest : public Intersection {
+struct FilteredScene {
+  kdtree::TreeView<Intersection> tree;
+  Vec3d mesh_origin;
+  const std::uint32_t* masks;  // of the triangles; nullptr: all bits
+  const kdtree::Row* normals;  // see HitArrays
+};
+
+// Accepts the hits on one side of the triangles whose masks have a bit of the ray's.
+template <class Intersection>
+class FilterTest : public Intersection {
  public:
   using Record = typename Intersection::Record;
 
-  HEAPWOOD_INLINE SideTest(const Intersection& test, const kdtree::TreeView<Intersection>& tree,
-                           int side)
-      : Intersection(test), tree_(&tree), side_(side) {}
+  HEAPWOOD_INLINE FilterTest(const Intersection& test, const FilteredScene<Intersection>& scene,
+                             std::uint32_t mask, int side)
+      : Intersection(test), scene_(&scene), mask_(mask), side_(side) {}
 
   HEAPWOOD_INLINE bool test(const Record* record, const kdtree::Ray& ray, float lower, float upper,
                             float& t) const {
@@ -77,20 +94,38 @@ class SideTest : public Intersection {
     return true;
   }
   HEAPWOOD_INLINE bool accepts(const Record* record, const kdtree::Ray& ray, float) const {
-    const Corners t = tree_->corners(static_cast<std::uint32_t>(record - tree_->records));
-    const kdtree::detail::TriangleFrame frame(t);
-    const Vec3d d = to_double(ray.direction);
-    return side_ * kdtree::detail::dot(frame.normal, {d.x, d.y, d.z}) < 0;
+    const auto& tree = scene_->tree;
+    const std::uint32_t triangle = tree.ids[record - tree.records];
+    if (scene_->masks != nullptr && (scene_->masks[triangle] & mask_) == 0) return false;
+    if (side_ == 0) return true;
+    const Vec3d n = normal_of(tree.vertices, tree.triangles[triangle]);
+    const Vec3 d = ray.direction;
+    return side_ * (n.x * d.x + n.y * d.y + n.z * d.z) < 0;
   }
 
  private:
-  const kdtree::TreeView<Intersection>* tree_;
+  const FilteredScene<Intersection>* scene_;
+  std::uint32_t mask_;
   int side_;
 };
 
-// Finds the closest hit of each ray or, with Any, whether there is a hit. With one_sided, only hits
-// on one side of the triangles count.
-template <class Intersection, bool Any, bool one_sided = false>
+// The closest hit of a ray or, with Any, whether there is a hit.
+template <bool Any, class Intersection, class Test>
+HEAPWOOD_INLINE kdtree::Hit hit_of(const kdtree::TreeView<Intersection>& tree, const Test& test,
+                                   const QueryRay& from) {
+  kdtree::Hit hit;
+  if constexpr (Any) {
+    if (kdtree::any_hit(tree, test, from.ray)) hit.triangle = 0;
+  } else {
+    kdtree::NoCounters none;
+    hit = kdtree::closest_hit(tree, test, from.ray, none);
+    hit.t = from.distance(hit.t);
+  }
+  return hit;
+}
+
+// Finds the hit of each ray.
+template <class Intersection, bool Any>
 struct CastKernel {
   using Scratch = render::SlopeScratch;
   // The launch bounds of render::TraceKernel, for the reasons stated there.
@@ -100,30 +135,56 @@ struct CastKernel {
   kdtree::TreeView<Intersection> tree;
   QueryRays in;
   HitArrays out;
-  int side = 0;  // see SideTest
 
   template <class Warp>
   HEAPWOOD_FN void operator()(Warp& warp, Scratch& scratch) const {
     for_rays(warp, in.count, [&](std::uint32_t i) {
       const QueryRay from = in.ray(i);
-      const kdtree::Ray ray = from.ray;
-      const Intersection two_sided = render::make_intersection(ray, scratch, warp.lane(), tree);
-      const auto test = [&] {
-        if constexpr (one_sided) {
-          return SideTest<Intersection>(two_sided, tree, side);
-        } else {
-          return two_sided;
-        }
-      }();
+      const Intersection test = render::make_intersection(from.ray, scratch, warp.lane(), tree);
+      out.template put<(Warp::width > 1)>(i, hit_of<Any>(tree, test, from));
+    });
+  }
+};
+
+// Finds the hit of each ray in its own scene, among the triangles that the filter accepts. A ray
+// whose scene does not exist has none.
+template <class Intersection, bool Any>
+struct FilterKernel {
+  using Scratch = render::SlopeScratch;
+  static constexpr unsigned block_threads = 64;
+  static constexpr unsigned blocks_per_multiprocessor = 24;
+
+  const FilteredScene<Intersection>* scenes;
+  std::size_t scene_count;
+  RayArrays rays;
+  std::size_t count;
+  RayFilter filter;
+  std::uint64_t* first_invalid;  // becomes the index of the first ray without a scene
+  HitArrays out;
+
+  template <class Warp>
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch& scratch) const {
+    for_rays(warp, count, [&](std::uint32_t i) {
+      const std::uint64_t number = filter.scene.at(i);
+      const auto mask = static_cast<std::uint32_t>(filter.mask.at(i));
+      HitArrays to = out;
       kdtree::Hit hit;
-      if constexpr (Any) {
-        if (kdtree::any_hit(tree, test, ray)) hit.triangle = 0;
-      } else {
-        kdtree::NoCounters none;
-        hit = kdtree::closest_hit(tree, test, ray, none);
-        hit.t = from.distance(hit.t);
+      if (number >= scene_count) {
+        note_first(*first_invalid, i);
+      } else if (mask != 0) {
+        const FilteredScene<Intersection>& scene = scenes[number];
+        RayArrays in = rays;
+        in.set_mesh(scene.mesh_origin, scene.tree.bounds);
+        to.vertices = scene.tree.vertices;
+        to.triangles = scene.tree.triangles;
+        to.normals = scene.normals;
+        const QueryRay from = in.moved(i, in.ray(i));
+        const FilterTest<Intersection> test(
+            render::make_intersection(from.ray, scratch, warp.lane(), scene.tree), scene, mask,
+            filter.side);
+        hit = hit_of<Any>(scene.tree, test, from);
       }
-      out.template put<(Warp::width > 1)>(i, hit);
+      to.template put<(Warp::width > 1)>(i, hit);
     });
   }
 };
@@ -208,7 +269,7 @@ struct MeshCheck {
 
 // Reads the caller's triangles; finds the bounds of their vertices, placed by the poses.
 struct LoadTriangles {
-  IndexRows from;
+  WholeNumbers from;  // three per triangle
   Rows vertices;
   Poses poses;
   std::uint64_t vertex_count;
@@ -219,7 +280,7 @@ struct LoadTriangles {
     constexpr double max_float = std::numeric_limits<float>::max();
     double lo[3] = {max_float, max_float, max_float}, hi[3] = {-max_float, -max_float, -max_float};
     for (unsigned k = 0; k < 3; ++k) {
-      const std::uint64_t v = from.at(i, k);
+      const std::uint64_t v = from.at(3 * i + k);
       if (v >= vertex_count) return reject();
       to[i].v[k] = static_cast<std::uint32_t>(v);
       const Vec3d at = poses.placed(v, vertices.point(v));
@@ -262,12 +323,7 @@ struct LoadVertices {
   HEAPWOOD_FN void operator()(std::size_t i) const {
     const Vec3 v = to_float(poses.placed(i, from.point(i)) - mesh_origin);
     to[i] = v;
-    if ((v.x * 0.0f + v.y * 0.0f) + v.z * 0.0f == 0) return;
-    simt::atomic_ref<std::uint64_t> first(*first_invalid);
-    // relaxed: the host reads the word after the launch.
-    std::uint64_t before = first.load(simt::relaxed);
-    while (i < before && !first.compare_exchange_weak(before, i, simt::relaxed, simt::relaxed)) {
-    }
+    if ((v.x * 0.0f + v.y * 0.0f) + v.z * 0.0f != 0) note_first(*first_invalid, i);
   }
 };
 

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string_view>
 
 #include "geometry/triangle.hpp"
 #include "geometry/vec.hpp"
@@ -38,15 +39,13 @@ struct Rows {
   }
 };
 
-// Rows of three indices.
-struct IndexRows {
+struct WholeNumbers {
   enum class Type : std::uint8_t { int32, int64, uint32, uint64 };
   const void* data = nullptr;
   Type type = Type::int32;
 
-  // An index; a negative one becomes a number above 2^63.
-  HEAPWOOD_INLINE std::uint64_t at(std::size_t i, unsigned column) const {
-    const std::size_t k = 3 * i + column;
+  // Number k; a negative one becomes a number above 2^63.
+  HEAPWOOD_INLINE std::uint64_t at(std::size_t k) const {
     switch (type) {
       case Type::int32:
         return static_cast<std::uint64_t>(std::int64_t{static_cast<const std::int32_t*>(data)[k]});
@@ -55,6 +54,16 @@ struct IndexRows {
       default:
         return static_cast<const std::uint64_t*>(data)[k];
     }
+  }
+  static Type type_of(std::string_view name) {
+    if (name == "int32") return Type::int32;
+    if (name == "uint32") return Type::uint32;
+    return name == "int64" ? Type::int64 : Type::uint64;
+  }
+  bool is_signed() const { return type == Type::int32 || type == Type::int64; }
+  std::size_t number_bytes() const { return type == Type::int32 || type == Type::uint32 ? 4 : 8; }
+  WholeNumbers from(std::size_t first) const {
+    return {static_cast<const std::byte*>(data) + first * number_bytes(), type};
   }
 };
 
@@ -89,6 +98,32 @@ struct RayEnd {
   }
 };
 
+// A whole number per ray, or one number for all.
+struct RayNumber {
+  WholeNumbers each;  // if it has no data, `all` applies
+  std::uint64_t all = 0;
+
+  HEAPWOOD_INLINE std::uint64_t at(std::size_t i) const {
+    return each.data != nullptr ? each.at(i) : all;
+  }
+  RayNumber from(std::size_t first) const {
+    return {each.data != nullptr ? each.from(first) : each, all};
+  }
+};
+
+// Which triangles rays hit.
+struct RayFilter {
+  static constexpr std::uint32_t all_bits = 0xFFFFFFFF;
+
+  RayNumber scene;               // the one in which a ray is traced, of those of the query
+  RayNumber mask{{}, all_bits};  // a triangle is hit if its mask has a bit of the ray's
+  int side = 0;                  // 1: the side from which corners are counter-clockwise, -1: the
+                                 // other one, 0: both
+
+  bool is_open() const { return mask.each.data == nullptr && mask.all == all_bits && side == 0; }
+  RayFilter from(std::size_t first) const { return {scene.from(first), mask.from(first), side}; }
+};
+
 // A ray as it is traced.
 struct QueryRay {
   kdtree::Ray ray;
@@ -107,6 +142,11 @@ struct RayArrays {
   Box bounds;            // of the mesh, relative to its origin
   float max_origin = 0;  // rays with larger coordinates are moved
 
+  HEAPWOOD_INLINE void set_mesh(Vec3d origin, const Box& box) {
+    mesh_origin = origin;
+    bounds = box;
+    max_origin = kdtree::max_origin * kdtree::reach_of(box);
+  }
   // An origin relative to the mesh's.
   HEAPWOOD_INLINE Vec3d origin(std::size_t i) const { return origins.point(i) - mesh_origin; }
   HEAPWOOD_INLINE kdtree::Ray ray(std::size_t i) const {
@@ -171,14 +211,18 @@ inline const FloatPair* pairs_of(const RayArrays& rays) {
   return has_pairs ? static_cast<const FloatPair*>(data) : nullptr;
 }
 
-// The unit normal by the order of the corners; 0 without area. Computed in double precision, in
-// which products of tiny and huge edges stay in range.
-HEAPWOOD_INLINE Vec3 unit_normal(const Vec3* vertices, const Triangle& triangle) {
+// The product of two edges, by the order of the corners. Computed in double precision, in which
+// products of tiny and huge edges stay in range.
+HEAPWOOD_INLINE Vec3d normal_of(const Vec3* vertices, const Triangle& triangle) {
   const Vec3d a = to_double(vertices[triangle.v[0]]), b = to_double(vertices[triangle.v[1]]) - a,
               c = to_double(vertices[triangle.v[2]]) - a;
-  const double x = b.y * c.z - b.z * c.y, y = b.z * c.x - b.x * c.z, z = b.x * c.y - b.y * c.x;
-  const double square = x * x + y * y + z * z, scale = square > 0 ? 1 / std::sqrt(square) : 0;
-  return to_float({x * scale, y * scale, z * scale});
+  return {b.y * c.z - b.z * c.y, b.z * c.x - b.x * c.z, b.x * c.y - b.y * c.x};
+}
+// 0 without area.
+HEAPWOOD_INLINE Vec3 unit_normal(const Vec3* vertices, const Triangle& triangle) {
+  const Vec3d n = normal_of(vertices, triangle);
+  const double square = n.x * n.x + n.y * n.y + n.z * n.z;
+  return to_float(n * (square > 0 ? 1 / std::sqrt(square) : 0));
 }
 
 // Points that are written, of floats or doubles.

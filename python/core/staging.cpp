@@ -34,6 +34,20 @@ RayArrays Staging::upload(const RayArrays& rays, std::size_t count) {
   return staged;
 }
 
+RayFilter Staging::upload(const RayFilter& filter, std::size_t count) {
+  RayFilter staged = filter;
+  const auto upload = [&](WholeNumbers& numbers, simt::Memory& to) {
+    if (numbers.data == nullptr) return;
+    const std::size_t bytes = count * numbers.number_bytes();
+    void* const data = memory(to, bytes);
+    simt::device_upload(device_, data, numbers.data, bytes);
+    numbers.data = data;
+  };
+  upload(staged.scene.each, rows_[4]);
+  upload(staged.mask.each, rows_[5]);
+  return staged;
+}
+
 std::size_t Staging::ray_bytes(const RayArrays& rays) {
   const auto bytes = [](const Rows& rows, std::size_t columns) {
     return rows.data == nullptr || rows.stride == 0 ? 0 : columns * rows.number_bytes();

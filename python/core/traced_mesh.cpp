@@ -51,26 +51,19 @@ class Placed {
   simt::Memory copy_;
 };
 
-IndexRows::Type index_type(const MeshArray& triangles) {
-  if (triangles.type == "int32") return IndexRows::Type::int32;
-  if (triangles.type == "uint32") return IndexRows::Type::uint32;
-  return triangles.type == "int64" ? IndexRows::Type::int64 : IndexRows::Type::uint64;
-}
-
 // The triangles of an array in host memory; checks each index.
 std::vector<Triangle> triangles_of(const MeshArray& array, std::size_t vertices) {
-  const IndexRows from{array.data, index_type(array)};
+  const WholeNumbers from{array.data, WholeNumbers::type_of(array.type)};
   std::vector<Triangle> triangles(array.rows);
   for (std::size_t i = 0; i < array.rows; ++i) {
     for (unsigned k = 0; k < 3; ++k) {
-      const std::uint64_t v = from.at(i, k);
+      const std::uint64_t v = from.at(3 * i + k);
       if (v >= vertices) {
-        const bool is_signed =
-            from.type == IndexRows::Type::int32 || from.type == IndexRows::Type::int64;
-        throw Error(Exit::scene, "triangles: triangle " + std::to_string(i) + " refers to vertex " +
-                                     (is_signed ? std::to_string(static_cast<std::int64_t>(v))
-                                                : std::to_string(v)) +
-                                     ", but there are " + std::to_string(vertices));
+        throw Error(Exit::scene,
+                    "triangles: triangle " + std::to_string(i) + " refers to vertex " +
+                        (from.is_signed() ? std::to_string(static_cast<std::int64_t>(v))
+                                          : std::to_string(v)) +
+                        ", but there are " + std::to_string(vertices));
       }
       triangles[i].v[k] = static_cast<std::uint32_t>(v);
     }
@@ -133,8 +126,11 @@ Vec3d moved_back(const Vec3d& origin, const Vec3& v) { return origin + to_double
 }  // namespace
 
 TracedMesh::TracedMesh(const MeshArray& vertices, const MeshArray& triangles,
-                       const MeshOptions& options, const std::vector<double>& poses)
-    : options_(options) {
+                       const MeshOptions& options, const std::vector<double>& poses,
+                       const std::vector<std::uint32_t>& masks)
+    : options_(options),
+      masks_(options.device.id, masks),
+      hides_triangles_(std::ranges::find(masks, 0u) != masks.end()) {
   load(vertices, triangles, poses);
   build();
 }
@@ -158,9 +154,9 @@ void TracedMesh::load(const MeshArray& vertices, const MeshArray& triangles,
   const StagingPool::Lease staging(staging_, device);
   const Poses poses = (*staging).poses(numbers);
   simt::Buffer<Triangle> loaded_triangles(device, triangles.rows);
-  const std::optional<MeshBounds> bounds =
-      queries(device).load_triangles(device, {indices.array().data, index_type(triangles)}, rows,
-                                     poses, vertices.rows, loaded_triangles.data(), triangles.rows);
+  const std::optional<MeshBounds> bounds = queries(device).load_triangles(
+      device, {indices.array().data, WholeNumbers::type_of(triangles.type)}, rows, poses,
+      vertices.rows, loaded_triangles.data(), triangles.rows);
   if (!bounds) {
     const Placed on_host(triangles, false, device);
     refuse(vertices, triangles_of(on_host.array(), vertices.rows), device);
@@ -304,7 +300,7 @@ void TracedMesh::update(const MeshArray& vertices, const std::vector<double>& nu
   if (poses.count > 0) {
     Triangle* const own = mesh_->triangles.data();
     const std::optional<MeshBounds> bounds = queries(device).load_triangles(
-        device, {own, IndexRows::Type::uint32}, rows, poses, vertices_, own, triangles());
+        device, {own, WholeNumbers::Type::uint32}, rows, poses, vertices_, own, triangles());
     if (!bounds) refuse(vertices, mesh_->triangles.download(), device);
     check_size(bounds->lo, bounds->hi);
     origin = scenes::origin_for(bounds->lo, bounds->hi);
@@ -345,12 +341,13 @@ void TracedMesh::for_batches(const RayQuery& query, std::size_t result_bytes, St
   for (std::size_t first = 0; first < query.count; first += batch) {
     if (first > 0 && query.between_batches) query.between_batches();
     RayJob job{query.rays.from(first), std::min(batch, query.count - first)};
-    job.rays.mesh_origin = origin_;
-    job.rays.bounds = tree_.bounds;
-    job.rays.max_origin = kdtree::max_origin * kdtree::reach_of(tree_.bounds);
+    job.rays.set_mesh(origin_, tree_.bounds);
+    job.filter = query.filter.from(first);
     job.scene_length = length(tree_.bounds.extent());
-    job.side = query.side;
-    if (staged) job.rays = staging.upload(job.rays, job.count);
+    if (staged) {
+      job.rays = staging.upload(job.rays, job.count);
+      job.filter = staging.upload(job.filter, job.count);
+    }
     f(job, first, staged);
   }
 }
@@ -370,6 +367,8 @@ void TracedMesh::run(const RayQuery& query, const HitArrays& out,
 }
 
 void TracedMesh::trace(const RayQuery& query, HitArrays out) const {
+  const TracedMesh* const self = this;
+  if (hides_triangles_ || !query.filter.is_open()) return trace({&self, 1}, query, out);
   const std::shared_lock lock(mutex_);
   require_tree();
   const simt::DeviceId& device = options_.device.id;
@@ -380,6 +379,40 @@ void TracedMesh::trace(const RayQuery& query, HitArrays out) const {
     out.normals = unit_normals(scene);
   run(query, out, [&](const RayJob& job, const HitArrays& results) {
     queries(device).trace(device, scene, job, results);
+  });
+}
+
+SceneChoice TracedMesh::choice(bool normals) const {
+  require_tree();
+  const render::SceneData scene = data(options_.watertight);
+  return {scene, origin_, normals ? unit_normals(scene) : nullptr,
+          masks_.size() > 0 ? masks_.data() : nullptr};
+}
+
+void TracedMesh::trace(std::span<const TracedMesh* const> meshes, const RayQuery& query,
+                       const HitArrays& out) {
+  // Each lock is taken once and in one order, so that concurrent updates cannot deadlock.
+  std::vector<const TracedMesh*> ordered(meshes.begin(), meshes.end());
+  std::sort(ordered.begin(), ordered.end());
+  ordered.erase(std::unique(ordered.begin(), ordered.end()), ordered.end());
+  std::vector<std::shared_lock<std::shared_mutex>> locks;
+  for (const TracedMesh* const mesh : ordered) locks.emplace_back(mesh->mutex_);
+
+  const TracedMesh& first = *meshes.front();
+  const simt::DeviceId& device = first.options_.device.id;
+  const bool normals = device.kind == simt::DeviceKind::cuda && out.normal != nullptr;
+  std::vector<SceneChoice> scenes;
+  for (const TracedMesh* const mesh : meshes) scenes.push_back(mesh->choice(normals));
+  const StagingPool::Lease lease(first.staging_, device);
+  std::size_t begin = 0;  // of the batch
+  first.run(query, out, [&](const RayJob& job, const HitArrays& results) {
+    const std::size_t invalid = queries(device).trace_filtered(
+        device, scenes, job, results, [&](std::size_t bytes) { return (*lease).table(bytes); });
+    if (invalid < job.count) {
+      throw Error(Exit::usage, "worlds: that of ray " + std::to_string(begin + invalid) +
+                                   ": expected 0 to " + std::to_string(meshes.size() - 1));
+    }
+    begin += job.count;
   });
 }
 
@@ -500,7 +533,8 @@ MeshStats TracedMesh::stats() const {
   stats.tree_bytes = (stats_->inner + stats_->leaves) * sizeof(kdtree::Node) +
                      stats_->refs * sizeof(std::uint32_t);
   stats.record_bytes = records_.bytes() + corner_records_.bytes() + normals_.bytes();
-  stats.mesh_bytes = mesh_->vertices.bytes() + mesh_->triangles.bytes() + next_vertices_.bytes();
+  stats.mesh_bytes =
+      mesh_->vertices.bytes() + mesh_->triangles.bytes() + next_vertices_.bytes() + masks_.bytes();
   if (workspace_) stats.builder_bytes = workspace_->pool().bytes + workspace_->overhead_bytes();
   return stats;
 }

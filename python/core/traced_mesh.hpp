@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@
 namespace heapwood::python {
 
 struct RayJob;
+struct SceneChoice;
 
 // Copies of the caller's arrays in device memory, a batch of rays at a time, for arrays that are
 // not there already. The memory is kept for the next query.
@@ -32,6 +34,7 @@ class Staging {
 
   // Uploads the first `count` rays.
   RayArrays upload(const RayArrays& rays, std::size_t count);
+  RayFilter upload(const RayFilter& filter, std::size_t count);
   // Allocates arrays for the results that `wanted` has. download() copies them there.
   HitArrays results(const HitArrays& wanted, std::size_t count);
   void download(const HitArrays& to, std::size_t count) const;
@@ -41,6 +44,7 @@ class Staging {
   std::uint32_t* counts(std::size_t count) {
     return static_cast<std::uint32_t*>(memory(counts_, count * sizeof(std::uint32_t)));
   }
+  void* table(std::size_t bytes) { return memory(rows_[0], bytes); }
   std::uint64_t* word() {
     return static_cast<std::uint64_t*>(memory(word_, sizeof(std::uint64_t)));
   }
@@ -57,7 +61,7 @@ class Staging {
   Rows rows(simt::Memory& memory, const Rows& from, std::size_t count, std::size_t columns) const;
 
   simt::DeviceId device_;
-  simt::Memory rows_[4], results_[6], counts_, splits_, word_;
+  simt::Memory rows_[6], results_[6], counts_, splits_, word_;
 };
 
 // Staging memory of queries that run at the same time.
@@ -106,7 +110,7 @@ struct RayQuery {
   std::size_t count = 0;
   bool on_gpu = false;
   std::function<void()> between_batches;  // may throw, which ends the query
-  int side = 0;                           // see RayJob
+  RayFilter filter = {};                  // of trace()
 };
 
 struct MeshStats {
@@ -126,9 +130,9 @@ struct Camera {
 class TracedMesh {
  public:
   // With poses, the numbers of Poses, the vertices are those of several meshes before they are
-  // placed; update() is the same.
+  // placed; update() is the same. masks: one per triangle, or none.
   TracedMesh(const MeshArray& vertices, const MeshArray& triangles, const MeshOptions& options,
-             const std::vector<double>& poses = {});
+             const std::vector<double>& poses = {}, const std::vector<std::uint32_t>& masks = {});
 
   const simt::DeviceInfo& device() const { return options_.device; }
   // These numbers never change.
@@ -142,6 +146,9 @@ class TracedMesh {
   // Finds closest hits or, if out.any is wanted, only whether there are hits. `out` has `count`
   // rows for each result that is wanted.
   void trace(const RayQuery& query, HitArrays out) const;
+  // Traces each ray in its own mesh. The meshes are on one device and use the same test.
+  static void trace(std::span<const TracedMesh* const> meshes, const RayQuery& query,
+                    const HitArrays& out);
   // Finds the closest points of the mesh to points. With `is_signed`, out.t is negative inside the
   // mesh.
   void closest(const RayQuery& query, HitArrays out, bool is_signed) const;
@@ -173,6 +180,7 @@ class TracedMesh {
   kdtree::Tree download_tree() const;
   render::SceneData data(bool watertight) const;
   render::SceneData corner_data() const;
+  SceneChoice choice(bool normals) const;
   const kdtree::Row* unit_normals(const render::SceneData& scene) const;
   std::size_t first_pool() const;
   bool enlarge_pool();
@@ -189,6 +197,8 @@ class TracedMesh {
   mutable std::shared_mutex mutex_;  // update() locks it exclusively
   std::unique_ptr<kdtree::DeviceMesh> mesh_;
   simt::Buffer<Vec3> next_vertices_;
+  simt::Buffer<std::uint32_t> masks_;  // of the triangles; empty: all bits
+  bool hides_triangles_ = false;       // a mask is 0
   std::unique_ptr<kdtree::Workspace> workspace_;
   kdtree::TreeArrays ordered_;  // on a GPU until the first update
   kdtree::DeviceTree tree_;

@@ -12,7 +12,7 @@ docs/python.md describes everything. Importing the package starts no CUDA.
 
 from ._errors import DeviceError, Error, OutOfMemory, SceneError
 from ._heap import Heap, HeapStats, include_dir
-from ._meshes import MeshScene
+from ._meshes import MeshScene, SceneBatch
 from ._scene import INVALID_ID, ClosestPoints, RayHits, RayLists, Scene, Tree, load_mesh
 from ._version import __version__
 
@@ -28,6 +28,7 @@ __all__ = [
     "RayHits",
     "RayLists",
     "Scene",
+    "SceneBatch",
     "SceneError",
     "Tree",
     "__version__",

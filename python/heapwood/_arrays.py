@@ -158,12 +158,31 @@ def _import_interface(name: str, array: Any, stream: int | None, gpu: int) -> Im
     return Imported(core, array, shape, gpu, stream if stream is not None else facts.get("stream"))
 
 
-def interpolate(values: Any, triangles: np.ndarray, ids: Any, uvs: Any) -> Any:
+class Shared:
+    """Whole numbers that never change, as int64, with copies for libraries and devices."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array.astype(np.int64)
+        self._copies: dict[Any, Any] = {}
+
+    def like(self, array: Any) -> Any:
+        """The numbers in an array's library, on its device."""
+        xp, device = library_of(array)
+        # Other libraries copy nothing, or might keep an array of a function that is traced (JAX).
+        if _library(array) not in ("torch", "cupy"):
+            return xp.asarray(self.array)
+        key = _library(array), str(array.device)
+        if key not in self._copies:
+            self._copies[key] = xp.asarray(self.array, **device)
+        return self._copies[key]
+
+
+def interpolate(values: Any, triangles: Shared, ids: Any, uvs: Any) -> Any:
     """The values of vertices at points of triangles; 0 for invalid ids."""
     xp, device = library_of(ids)
     values = xp.asarray(values, **device)
-    found = (ids >= 0) & (ids < len(triangles))  # torch has int32
-    corners = xp.asarray(triangles.astype(np.int64), **device)[xp.where(found, ids, 0)]
+    found = (ids >= 0) & (ids < len(triangles.array))  # torch has int32
+    corners = triangles.like(ids)[xp.where(found, ids, 0)]
     shape = (*ids.shape, *(1,) * (len(values.shape) - 1))
     u, v, first = (w.reshape(shape) for w in (uvs[..., 0], uvs[..., 1], xp.where(found, 1, 0)))
     a, b, c = (values[corners[..., k]] for k in range(3))
@@ -175,6 +194,13 @@ def library_of(array: Any) -> tuple[Any, dict[str, Any]]:
     library = _library(array)
     xp = importlib.import_module({"jaxlib": "jax.numpy"}.get(library, library))
     return xp, {"device": array.device} if library == "torch" else {}
+
+
+def to_host(array: Any) -> np.ndarray:
+    for name in ("get", "cpu"):  # CuPy, PyTorch
+        if hasattr(array, name):
+            array = getattr(array, name)()
+    return np.asarray(array)
 
 
 def streams_of(*arrays: Imported | Output | None) -> list[int]:

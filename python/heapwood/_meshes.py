@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: MIT
-"""MeshScene: several meshes that move as rigid bodies, traced as one tree."""
+"""MeshScene: several meshes that move as rigid bodies, traced as one tree. SceneBatch: several
+scenes, traced in one call."""
 
 from __future__ import annotations
 
+import math
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ._arrays import library_of, to_array
+from . import _core
+from ._arrays import Shared, library_of, to_array, to_host
 from ._errors import SceneError
-from ._scene import Scene
+from ._scene import RayCaster, RayHits, Scene, mask_bits
 
 
 class MeshScene(Scene):
@@ -21,13 +24,19 @@ class MeshScene(Scene):
     """
 
     def __init__(
-        self, meshes: Sequence[tuple[Any, Any]], *, transforms: Any = None, **options: Any
+        self,
+        meshes: Sequence[tuple[Any, Any]],
+        *,
+        transforms: Any = None,
+        masks: Any = None,
+        **options: Any,
     ) -> None:
         """Copies the meshes and builds the tree.
 
         meshes: (vertices, triangles) each, as of Scene, all arrays of one library.
         transforms: (M, 4, 4) or (M, 3, 4) numbers: a matrix per mesh, by which its vertices are
-        multiplied as columns; None: the meshes stay. options: those of Scene but `stream`.
+        multiplied as columns; None: the meshes stay. masks: (M,) whole numbers, the masks of their
+        triangles. options: the others of Scene but `stream`.
         """
         if "stream" in options:
             raise TypeError("stream: a MeshScene joins arrays in their library's current stream")
@@ -52,17 +61,27 @@ class MeshScene(Scene):
                     f" {int(xp.amax(t))}, but there are {end - begin}"
                 )
             shifted.append(t + int(begin))
-        super().__init__(self._before, xp.concatenate(shifted), **options)
+        counts = np.diff(self._first_triangles)
+        self._shared_firsts = Shared(self._first_triangles)
+        self._shared_meshes = Shared(np.repeat(np.arange(len(counts)), counts))
+        self._masks = None if masks is None else mask_bits(masks)
+        if self._masks is not None:
+            if self._masks.shape != counts.shape:
+                raise ValueError(
+                    f"masks: shape {self._masks.shape}: expected {counts.shape}, one per mesh"
+                )
+            masks = self._masks[self._shared_meshes.array]
+        super().__init__(self._before, xp.concatenate(shifted), masks=masks, **options)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        vertices, triangles = _to_host(self._before), self.triangles.astype(np.int64)
+        vertices, triangles = to_host(self._before), self.triangles.astype(np.int64)
         meshes = [
             (vertices[v:end], triangles[t:last] - v)
             for v, end, t, last in zip(
                 self._begins, self._begins[1:], self._first_triangles, self._first_triangles[1:]
             )
         ]
-        return _restored, (meshes, self._transforms, self._options)
+        return _restored, (meshes, self._transforms, {**self._options, "masks": self._masks})
 
     def move(self, transforms: Any) -> None:
         """Places the meshes and builds a new tree. transforms: as of MeshScene, on any device."""
@@ -85,17 +104,16 @@ class MeshScene(Scene):
     def split_ids(self, primitive_ids: Any) -> tuple[Any, Any]:
         """The mesh of each triangle, and the triangle's number there; -1 where there is none."""
         ids = primitive_ids if hasattr(primitive_ids, "shape") else np.asarray(primitive_ids)
-        xp, device = library_of(ids)
+        xp, _ = library_of(ids)
         ids = xp.asarray(ids, dtype=xp.int64)
         found = (ids >= 0) & (ids < self.triangle_count)
-        table = np.repeat(np.arange(len(self._begins) - 1), np.diff(self._first_triangles))
-        meshes = xp.asarray(table, **device)[xp.where(found, ids, 0)]
-        first = xp.asarray(self._first_triangles, **device)[meshes]
+        meshes = self._shared_meshes.like(ids)[xp.where(found, ids, 0)]
+        first = self._shared_firsts.like(ids)[meshes]
         return xp.where(found, meshes, -1), xp.where(found, ids - first, -1)
 
     def _checked(self, transforms: Any) -> np.ndarray:
         """A copy of the caller's transforms, (M, 3, 4) float64."""
-        matrices, count = _to_host(to_array("transforms", transforms, None)), len(self._transforms)
+        matrices, count = to_host(to_array("transforms", transforms, None)), len(self._transforms)
         if matrices.shape not in ((count, 4, 4), (count, 3, 4)):
             raise ValueError(
                 f"transforms: shape {matrices.shape}: expected ({count}, 4, 4) or ({count}, 3, 4)"
@@ -110,8 +128,55 @@ def _restored(meshes: Any, transforms: np.ndarray, options: dict[str, Any]) -> M
     return MeshScene(meshes, transforms=transforms, **options)
 
 
-def _to_host(array: Any) -> np.ndarray:
-    for name in ("get", "cpu"):  # CuPy, PyTorch
-        if hasattr(array, name):
-            array = getattr(array, name)()
-    return np.asarray(array)
+class SceneBatch(RayCaster):
+    """Scenes on one device, with the same `watertight`, whose rays are traced in one call."""
+
+    def __init__(self, scenes: Sequence[Scene]) -> None:
+        """The scenes are not copied: they may be updated at any time."""
+        self.scenes = tuple(scenes)
+        if not self.scenes:
+            raise ValueError("scenes: there are none: expected at least one")
+        for name in "device", "watertight":
+            first, *others = (getattr(scene, name) for scene in self.scenes)
+            for number, other in enumerate(others, 1):
+                if other != first:
+                    raise ValueError(
+                        f"scenes: {name} of scene {number} is {other}, but of scene 0 {first}"
+                    )
+        self._core = _core.Scene([scene._core for scene in self.scenes])
+
+    def cast_rays(
+        self,
+        worlds: Any,
+        rays: Any,
+        directions: Any = None,
+        *,
+        t_min: Any = 0.0,
+        t_max: Any = math.inf,
+        cull: str | None = None,
+        masks: Any = None,
+        out: RayHits | Mapping[str, Any] | None = None,
+        stream: int | None = None,
+    ) -> RayHits:
+        """Finds the closest hit of each ray, in the scene whose number it has in `worlds`.
+
+        worlds: a whole number, or an array with one per ray, which broadcasts. Other arguments and
+        results are those of Scene.cast_rays().
+        """
+        return self._cast(out, stream, rays, directions, t_min, t_max, cull, masks, worlds)
+
+    def test_occlusions(
+        self,
+        worlds: Any,
+        rays: Any,
+        directions: Any = None,
+        *,
+        t_min: Any = 0.0,
+        t_max: Any = math.inf,
+        cull: str | None = None,
+        masks: Any = None,
+        out: Any = None,
+        stream: int | None = None,
+    ) -> Any:
+        """Whether each ray hits anything: (...) bool. Arguments as of cast_rays()."""
+        return self._test(out, stream, rays, directions, t_min, t_max, cull, masks, worlds)

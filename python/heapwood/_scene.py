@@ -18,6 +18,7 @@ from ._arrays import (
     GivenOutput,
     Imported,
     Output,
+    Shared,
     import_array,
     import_value,
     interpolate,
@@ -25,6 +26,7 @@ from ._arrays import (
     spread,
     streams_of,
     to_array,
+    to_host,
 )
 
 # The primitive id of a ray without a hit.
@@ -111,7 +113,158 @@ class Tree:
         return self.tree_bytes + self.record_bytes + self.mesh_bytes + self.builder_bytes
 
 
-class Scene:
+class RayCaster:
+    """Base of what traces rays: checks arguments, allocates results."""
+
+    _core: _core.Scene
+
+    @property
+    def device(self) -> str:
+        """ "cpu" or "cuda:N"."""
+        return self._core.device
+
+    @property
+    def watertight(self) -> bool:
+        """Whether cast_rays() and test_occlusions() use the watertight test."""
+        return self._core.watertight
+
+    @property
+    def _gpu(self) -> int:
+        return int(self._core.device.partition(":")[2] or 0)
+
+    def _rays(
+        self,
+        stream: int | None,
+        rays: Any,
+        directions: Any,
+        t_min: Any,
+        t_max: Any,
+        cull: str | None = None,
+        masks: Any = None,
+        worlds: Any = 0,
+    ) -> tuple[Imported, _core.RayInput, list[int]]:
+        """Returns rays or directions, the checked input, and the streams to wait for."""
+        if directions is None:
+            first = import_value("rays", rays, stream, self._gpu, 6)
+            second, shape = None, first.shape[:-1]
+        else:
+            origins = to_array("origins", rays, stream, 3)
+            along = to_array("directions", directions, stream, 3)
+            origins, along, shape = _spread_rays(origins, along)
+            second = import_array("origins", origins, stream, self._gpu)
+            first = import_array("directions", along, stream, self._gpu)
+        low, all_low = self._end("t_min", t_min, 0.0, shape, stream)
+        high, all_high = self._end("t_max", t_max, math.inf, shape, stream)
+        if all_low < 0:
+            raise ValueError(f"t_min: {all_low}: must be at least 0")
+        world, all_worlds = self._each("worlds", worlds, shape, stream)
+        bits, all_bits = self._each("masks", -1 if masks is None else masks, shape, stream)
+        if all_worlds < 0:
+            raise ValueError(f"worlds: {all_worlds}: must be at least 0")
+        input_ = _core.RayInput(
+            second.core if second else first.core,
+            first.core if second else None,
+            low.core if low else None,
+            high.core if high else None,
+            all_low,
+            all_high,
+            world.core if world else None,
+            bits.core if bits else None,
+            all_worlds,
+            all_bits & 0xFFFFFFFF,
+            _side(cull),
+        )
+        return first, input_, streams_of(first, second, low, high, world, bits)
+
+    def _cast(self, out: Any, stream: int | None, *arguments: Any) -> RayHits:
+        first, input_, streams = self._rays(stream, *arguments)
+        outputs = self._outputs(first, out, RayHits, _HIT_FIELDS, input_.shape, stream)
+        streams += streams_of(*outputs.values())
+        self._core.cast(input_, streams, *(o.core if o else None for o in outputs.values()))
+        return RayHits(**{name: o.finish() if o else None for name, o in outputs.items()})
+
+    def _test(self, out: Any, stream: int | None, *arguments: Any) -> Any:
+        first, input_, streams = self._rays(stream, *arguments)
+        output = self._output(first, out, input_.shape, "bool", stream)
+        self._core.find_any(input_, streams + streams_of(output), output.core)
+        return output.finish()
+
+    def _points(
+        self, points: Any, max_distance: Any, stream: int | None
+    ) -> tuple[Imported, _core.RayInput, list[int]]:
+        first = import_value("points", points, stream, self._gpu, 3)
+        limit, all_limit = self._end(
+            "max_distance", max_distance, math.inf, first.shape[:-1], stream
+        )
+        if all_limit < 0:
+            raise ValueError(f"max_distance: {all_limit}: must be at least 0")
+        input_ = _core.RayInput(first.core, limit.core if limit else None, all_limit)
+        return first, input_, streams_of(first, limit)
+
+    def _outputs(
+        self,
+        first: Imported,
+        out: Any,
+        kind: type,
+        fields: dict[str, tuple[str, tuple[int, ...]]],
+        shape: tuple[int, ...],
+        stream: int | None,
+    ) -> dict[str, Output | None]:
+        """Arrays for the results, `kind`, or those of the caller's `out`."""
+        if isinstance(out, Mapping):
+            unknown = [name for name in out if name not in fields]
+            if unknown:
+                raise ValueError(f"out: '{unknown[0]}': expected {', '.join(fields)}")
+            out = kind(**out)
+        elif not (out is None or isinstance(out, kind)):
+            raise TypeError(f"out: {type(out).__name__}: expected {kind.__name__} or a dict")
+        outputs: dict[str, Output | None] = {}
+        for name, (dtype, more) in fields.items():
+            given = None if out is None else getattr(out, name)
+            if out is None:
+                outputs[name] = Output(first, (*shape, *more), dtype)
+            elif given is None:
+                outputs[name] = None
+            else:
+                outputs[name] = GivenOutput(name, given, stream, self._gpu)
+        return outputs
+
+    def _end(
+        self, name: str, value: Any, default: float, shape: tuple[int, ...], stream: int | None
+    ) -> tuple[Imported | None, float]:
+        if value is None:
+            return None, default
+        if isinstance(value, numbers.Real) or getattr(value, "shape", None) == ():
+            number = _number(name, value)
+            if math.isnan(number):
+                raise ValueError(f"{name}: not a number")
+            return None, number
+        return self._spread(name, to_array(name, value, stream), shape, stream), 0.0
+
+    def _each(
+        self, name: str, value: Any, shape: tuple[int, ...], stream: int | None
+    ) -> tuple[Imported | None, int]:
+        """A whole number per ray, or one for all."""
+        if isinstance(value, numbers.Integral):
+            return None, int(value)
+        return self._spread(name, to_array(name, value, stream, whole=True), shape, stream), 0
+
+    def _spread(
+        self, name: str, array: Any, shape: tuple[int, ...], stream: int | None
+    ) -> Imported:
+        if _common_shape(shape_of(array), shape) == shape:
+            array = spread(name, array, shape)
+        return import_array(name, array, stream, self._gpu)
+
+    def _output(
+        self, first: Imported, out: Any, shape: tuple[int, ...], dtype: str, stream: int | None
+    ) -> Output:
+        if out is not None:
+            return GivenOutput("out", out, stream, self._gpu)
+        return Output(first, shape, dtype)
+
+
+class Scene(RayCaster):
     """A triangle mesh with a k-d tree on one device."""
 
     def __init__(
@@ -126,6 +279,7 @@ class Scene:
         prefer: str = "balanced",
         batch_bytes: int = 256 << 20,
         keep_workspace: bool = True,
+        masks: Any = None,
         stream: int | None = None,
     ) -> None:
         """Copies the mesh and builds the tree.
@@ -138,6 +292,8 @@ class Scene:
         batch_bytes: limit of the memory for copies of rays and results during one query.
         keep_workspace: whether a GPU's memory for builds is kept from the first update() on. If
         not, an update takes longer and its tree is traced faster, like the first one.
+        masks: (T,) whole numbers of 32 bits: rays hit a triangle if its mask and theirs have a bit
+        in common. None: all bits.
         stream: a CUDA stream, as a number, that has produced the arrays; None: as their library
         says.
 
@@ -152,13 +308,17 @@ class Scene:
             "prefer": str(prefer),
             "batch_bytes": _whole("batch_bytes", batch_bytes, 1),
             "keep_workspace": bool(keep_workspace),
+            "masks": None if masks is None else mask_bits(masks),
         }
         self._options = options
-        self._corners: np.ndarray | None = None
+        self._corners: Shared | None = None
         number = options["device"].removeprefix("cuda:")
         gpu = int(number) if number.isdigit() else 0
         corners = import_value("vertices", vertices, stream, gpu, 3)
         indices = import_value("triangles", triangles, stream, gpu, 3, whole=True)
+        if masks is not None and options["masks"].shape != indices.shape[:1]:
+            shape = options["masks"].shape
+            raise ValueError(f"masks: shape {shape}: expected {indices.shape[:1]}, one per triangle")
         streams = streams_of(corners, indices)
         self._core = _core.Scene(
             corners.core, indices.core, **options, streams=streams, poses=self._poses()
@@ -167,16 +327,6 @@ class Scene:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickles mesh and options; a copy or an unpickled scene builds its own tree."""
         return _restored, (*self._core.mesh(), self._options)
-
-    @property
-    def device(self) -> str:
-        """ "cpu" or "cuda:N"."""
-        return self._core.device
-
-    @property
-    def watertight(self) -> bool:
-        """Whether cast_rays() and test_occlusions() use the watertight test."""
-        return self._core.watertight
 
     @property
     def vertex_count(self) -> int:
@@ -194,8 +344,12 @@ class Scene:
     @property
     def triangles(self) -> np.ndarray:
         """(T, 3) uint32: the vertices of each triangle."""
+        return self._shared_triangles.array.astype(np.uint32)
+
+    @property
+    def _shared_triangles(self) -> Shared:
         if self._corners is None:
-            self._corners = self._core.mesh()[1]  # they never change
+            self._corners = Shared(self._core.mesh()[1])  # they never change
         return self._corners
 
     @property
@@ -225,6 +379,7 @@ class Scene:
         t_min: Any = 0.0,
         t_max: Any = math.inf,
         cull: str | None = None,
+        masks: Any = None,
         out: RayHits | Mapping[str, Any] | None = None,
         stream: int | None = None,
     ) -> RayHits:
@@ -236,6 +391,8 @@ class Scene:
         t_min <= t < t_max count. None: no limit.
         cull: "back" or "front": triangles seen from that side are not hit. The front is the side
         from which the corners are counter-clockwise.
+        masks: a whole number of 32 bits, or an array with one per ray, which broadcasts: triangles
+        are hit if their mask has a bit of the ray's. None: all bits.
         out: arrays for the results, contiguous, of the right types. Those that are None or absent
         are not computed.
         stream: a CUDA stream, as a number, that has produced the arrays; None: as their library
@@ -244,12 +401,7 @@ class Scene:
         A ray with a number that is not finite, without a direction, or with an empty interval has
         no hit.
         """
-        first, input_, streams = self._rays(rays, directions, t_min, t_max, stream)
-        outputs = self._outputs(first, out, RayHits, _HIT_FIELDS, input_.shape, stream)
-        streams += streams_of(*outputs.values())
-        cores = (o.core if o else None for o in outputs.values())
-        self._core.cast(input_, streams, _side(cull), *cores)
-        return RayHits(**{name: o.finish() if o else None for name, o in outputs.items()})
+        return self._cast(out, stream, rays, directions, t_min, t_max, cull, masks)
 
     def test_occlusions(
         self,
@@ -259,14 +411,12 @@ class Scene:
         t_min: Any = 0.0,
         t_max: Any = math.inf,
         cull: str | None = None,
+        masks: Any = None,
         out: Any = None,
         stream: int | None = None,
     ) -> Any:
         """Whether each ray hits anything: (...) bool. Arguments as of cast_rays()."""
-        first, input_, streams = self._rays(rays, directions, t_min, t_max, stream)
-        output = self._output(first, out, input_.shape, "bool", stream)
-        self._core.find_any(input_, streams + streams_of(output), _side(cull), output.core)
-        return output.finish()
+        return self._test(out, stream, rays, directions, t_min, t_max, cull, masks)
 
     def count_intersections(
         self,
@@ -284,7 +434,7 @@ class Scene:
         Always with the watertight test. A ray through an edge or a corner hits each triangle there.
         unique: hits at one distance, within a millionth of the scene's size, count once.
         """
-        first, input_, streams = self._rays(rays, directions, t_min, t_max, stream)
+        first, input_, streams = self._rays(stream, rays, directions, t_min, t_max)
         output = self._output(first, out, input_.shape, "uint32", stream)
         self._core.count(input_, streams + streams_of(output), bool(unique), output.core)
         return output.finish()
@@ -304,7 +454,7 @@ class Scene:
         The hits that count_intersections() counts. Rays are numbered in the order of their
         array, whatever its shape.
         """
-        first, input_, streams = self._rays(rays, directions, t_min, t_max, stream)
+        first, input_, streams = self._rays(stream, rays, directions, t_min, t_max)
         outputs: list[Output] = []
 
         def allocate(entries: int) -> list[Any]:
@@ -382,7 +532,7 @@ class Scene:
         shape, count = tuple(values.shape), self.vertex_count
         if shape[:1] != (count,):
             raise ValueError(f"values: shape {shape}: expected ({count}, ...)")
-        return interpolate(values, self.triangles, ids, uvs)
+        return interpolate(values, self._shared_triangles, ids, uvs)
 
     def render(
         self,
@@ -419,99 +569,6 @@ class Scene:
     def _poses(self) -> np.ndarray | None:
         """How the extension module places the vertices (MeshScene)."""
         return None
-
-    @property
-    def _gpu(self) -> int:
-        return int(self._core.device.partition(":")[2] or 0)
-
-    def _rays(
-        self, rays: Any, directions: Any, t_min: Any, t_max: Any, stream: int | None
-    ) -> tuple[Imported, _core.RayInput, list[int]]:
-        """Returns rays or directions, the checked input, and the streams to wait for."""
-        if directions is None:
-            first = import_value("rays", rays, stream, self._gpu, 6)
-            second, shape = None, first.shape[:-1]
-        else:
-            origins = to_array("origins", rays, stream, 3)
-            along = to_array("directions", directions, stream, 3)
-            origins, along, shape = _spread_rays(origins, along)
-            second = import_array("origins", origins, stream, self._gpu)
-            first = import_array("directions", along, stream, self._gpu)
-        low, all_low = self._end("t_min", t_min, 0.0, shape, stream)
-        high, all_high = self._end("t_max", t_max, math.inf, shape, stream)
-        if all_low < 0:
-            raise ValueError(f"t_min: {all_low}: must be at least 0")
-        input_ = _core.RayInput(
-            second.core if second else first.core,
-            first.core if second else None,
-            low.core if low else None,
-            high.core if high else None,
-            all_low,
-            all_high,
-        )
-        return first, input_, streams_of(first, second, low, high)
-
-    def _points(
-        self, points: Any, max_distance: Any, stream: int | None
-    ) -> tuple[Imported, _core.RayInput, list[int]]:
-        first = import_value("points", points, stream, self._gpu, 3)
-        limit, all_limit = self._end(
-            "max_distance", max_distance, math.inf, first.shape[:-1], stream
-        )
-        if all_limit < 0:
-            raise ValueError(f"max_distance: {all_limit}: must be at least 0")
-        input_ = _core.RayInput(first.core, limit.core if limit else None, all_limit)
-        return first, input_, streams_of(first, limit)
-
-    def _outputs(
-        self,
-        first: Imported,
-        out: Any,
-        kind: type,
-        fields: dict[str, tuple[str, tuple[int, ...]]],
-        shape: tuple[int, ...],
-        stream: int | None,
-    ) -> dict[str, Output | None]:
-        """Arrays for the results, `kind`, or those of the caller's `out`."""
-        if isinstance(out, Mapping):
-            unknown = [name for name in out if name not in fields]
-            if unknown:
-                raise ValueError(f"out: '{unknown[0]}': expected {', '.join(fields)}")
-            out = kind(**out)
-        elif not (out is None or isinstance(out, kind)):
-            raise TypeError(f"out: {type(out).__name__}: expected {kind.__name__} or a dict")
-        outputs: dict[str, Output | None] = {}
-        for name, (dtype, more) in fields.items():
-            given = None if out is None else getattr(out, name)
-            if out is None:
-                outputs[name] = Output(first, (*shape, *more), dtype)
-            elif given is None:
-                outputs[name] = None
-            else:
-                outputs[name] = GivenOutput(name, given, stream, self._gpu)
-        return outputs
-
-    def _end(
-        self, name: str, value: Any, default: float, shape: tuple[int, ...], stream: int | None
-    ) -> tuple[Imported | None, float]:
-        if value is None:
-            return None, default
-        if isinstance(value, numbers.Real) or getattr(value, "shape", None) == ():
-            number = _number(name, value)
-            if math.isnan(number):
-                raise ValueError(f"{name}: not a number")
-            return None, number
-        array = to_array(name, value, stream)
-        if _common_shape(shape_of(array), shape) == shape:
-            array = spread(name, array, shape)
-        return import_array(name, array, stream, self._gpu), 0.0
-
-    def _output(
-        self, first: Imported, out: Any, shape: tuple[int, ...], dtype: str, stream: int | None
-    ) -> Output:
-        if out is not None:
-            return GivenOutput("out", out, stream, self._gpu)
-        return Output(first, shape, dtype)
 
 
 def load_mesh(source: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndarray]:
@@ -554,6 +611,14 @@ def _whole(name: str, value: Any, lowest: int) -> int:
     if number < lowest:
         raise ValueError(f"{name}: {number}: must be at least {lowest}")
     return number
+
+
+def mask_bits(masks: Any) -> np.ndarray:
+    """A copy of masks, as uint32 in host memory."""
+    numbers = to_host(to_array("masks", masks, None, whole=True))
+    if numbers.size and not (-(1 << 31) <= numbers.min() and numbers.max() < 1 << 32):
+        raise ValueError("masks: expected whole numbers of 32 bits")
+    return numbers.astype(np.uint32)
 
 
 def _side(cull: str | None) -> int:

@@ -23,7 +23,7 @@ def cast_rays(
     ids = hits.primitive_ids
     ids = ids.long() if torch.is_tensor(ids) else torch.from_numpy(ids.astype(np.int64))
     found = (ids >= 0) & (ids < scene.triangle_count)
-    triangles = torch.as_tensor(scene.triangles.astype(np.int64), device=ids.device)
+    triangles = scene._shared_triangles.like(ids)
     a, b, c = vertices[triangles[torch.where(found, ids, 0)]].unbind(-2)
     # Moeller and Trumbore 1997, "Fast, minimum storage ray/triangle intersection".
     ab, ac, start = b - a, c - a, origins - a
