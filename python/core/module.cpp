@@ -192,8 +192,12 @@ class Scene {
 
   // Scenes for cast() and find_any(), on one device and of one test.
   explicit Scene(const std::vector<const Scene*>& scenes) : mesh_(scenes.at(0)->mesh_) {
-    for (const Scene* const scene : scenes) batch_.push_back(scene->mesh_.get());
-    for (const Scene* const scene : scenes) owners_.push_back(scene->mesh_);
+    std::vector<const TracedMesh*> meshes;
+    for (const Scene* const scene : scenes) {
+      owners_.push_back(scene->mesh_);
+      meshes.push_back(scene->mesh_.get());
+    }
+    batch_ = std::make_unique<TracedBatch>(std::move(meshes));
   }
 
   void update(const ReadArray& vertices, const Streams& streams, const OptionalArray& poses) {
@@ -386,8 +390,7 @@ class Scene {
 
   void trace(const RayInput& input, const Streams& streams, const HitArrays& out) const {
     run(input.rays, streams, [&](const RayQuery& query) {
-      if (batch_.empty()) return mesh_->trace(query, out);
-      TracedMesh::trace(batch_, query, out);
+      batch_ ? batch_->trace(query, out) : mesh_->trace(query, out);
     });
   }
 
@@ -400,7 +403,7 @@ class Scene {
   }
 
   std::shared_ptr<TracedMesh> mesh_;
-  std::vector<const TracedMesh*> batch_;  // empty, except in a Scene of scenes
+  std::unique_ptr<TracedBatch> batch_;  // of a Scene of scenes
   std::vector<std::shared_ptr<TracedMesh>> owners_;
 };
 

@@ -5,12 +5,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 
 #include "python/core/ray_arrays.hpp"
 #include "render/backend.hpp"
+#include "simt/memory.hpp"
 
 namespace heapwood::python {
 
@@ -23,7 +23,7 @@ struct RayJob {
   bool unique = false;
 };
 
-// A scene of trace_filtered(); normals and masks as in FilteredScene.
+// A scene of scene_table(); normals and masks as in FilteredScene.
 struct SceneChoice {
   render::SceneData data;
   Vec3d mesh_origin;
@@ -41,12 +41,13 @@ struct Queries {
   // Finds closest hits or, if out.any is wanted, only whether there are hits.
   void (*trace)(const simt::DeviceId&, const render::SceneData&, const RayJob&,
                 const HitArrays& out);
-  // As `trace`, with the filter of the rays, each in its own scene. All scenes have records of one
-  // test. Returns the index of the first ray whose scene does not exist, or the number of rays.
-  // `allocate` returns device memory for this function.
-  std::size_t (*trace_filtered)(const simt::DeviceId&, std::span<const SceneChoice>, const RayJob&,
-                                const HitArrays& out,
-                                const std::function<void*(std::size_t bytes)>& allocate);
+  // Copies scenes with records of one test to the device, for trace_filtered().
+  simt::Memory (*scene_table)(const simt::DeviceId&, std::span<const SceneChoice>);
+  // As `trace`, with the filter of the rays. Returns the index of the first ray whose scene does
+  // not exist, or the number of rays. `word` is memory for this function, or nullptr if all rays
+  // have the same scene, which exists.
+  std::size_t (*trace_filtered)(const simt::DeviceId&, const simt::Memory& scenes, bool watertight,
+                                const RayJob&, const HitArrays& out, std::uint64_t* word);
   // Finds closest points.
   void (*closest)(const simt::DeviceId&, const render::SceneData&, const RayJob&,
                   const HitArrays& out);

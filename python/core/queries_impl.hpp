@@ -50,51 +50,57 @@ struct QueriesOf {
     }
   }
 
-  // Calls f<Intersection, Any>() for the test of a scene's records and the results.
+  // Calls f<Intersection>() for the test of a scene's records.
   template <class F>
-  static void with_test(bool watertight, const HitArrays& out, F f) {
+  static auto with_test(bool watertight, F f) {
     using Fast = std::conditional_t<serial, kdtree::FastIntersection, render::ScratchIntersection>;
-    const auto with = [&]<class Intersection> {
-      if (out.any != nullptr) return f.template operator()<Intersection, true>();
-      f.template operator()<Intersection, false>();
-    };
-    if (watertight) return with.template operator()<kdtree::WatertightIntersection>();
-    with.template operator()<Fast>();
+    return watertight ? f.template operator()<kdtree::WatertightIntersection>()
+                      : f.template operator()<Fast>();
   }
 
   static void trace(const simt::DeviceId& device, const render::SceneData& scene, const RayJob& job,
                     const HitArrays& out) {
-    with_test(scene.watertight, out, [&]<class Intersection, bool Any> {
-      using Kernel =
-          std::conditional_t<serial, PacketKernel<Intersection>, CastKernel<Intersection, Any>>;
-      launch(device, Kernel{render::view<Intersection>(scene).tree, query_rays(job), out},
-             job.count);
+    with_test(scene.watertight, [&]<class Intersection> {
+      const auto& tree = render::view<Intersection>(scene).tree;
+      const auto cast = [&]<bool Any> {
+        using Kernel =
+            std::conditional_t<serial, PacketKernel<Intersection>, CastKernel<Intersection, Any>>;
+        launch(device, Kernel{tree, query_rays(job), out}, job.count);
+      };
+      out.any != nullptr ? cast.template operator()<true>() : cast.template operator()<false>();
     });
   }
 
-  static std::size_t trace_filtered(const simt::DeviceId& device,
-                                    std::span<const SceneChoice> scenes, const RayJob& job,
-                                    const HitArrays& out,
-                                    const std::function<void*(std::size_t)>& allocate) {
-    std::uint64_t first_invalid = job.count;
-    with_test(scenes.front().data.watertight, out, [&]<class Intersection, bool Any> {
-      using Scene = FilteredScene<Intersection>;
-      std::vector<Scene> table;
+  static simt::Memory scene_table(const simt::DeviceId& device,
+                                  std::span<const SceneChoice> scenes) {
+    return with_test(scenes.front().data.watertight, [&]<class Intersection> {
+      std::vector<FilteredScene<Intersection>> table;
       for (const SceneChoice& from : scenes) {
         table.push_back({render::view<Intersection>(from.data).tree, from.mesh_origin, from.masks,
                          from.normals});
       }
-      const std::size_t bytes = table.size() * sizeof(Scene);
-      auto* const copied = static_cast<Scene*>(allocate(bytes + sizeof first_invalid));
-      auto* const word = reinterpret_cast<std::uint64_t*>(copied + table.size());
-      simt::device_upload(device, copied, table.data(), bytes);
-      simt::device_upload(device, word, &first_invalid, sizeof first_invalid);
-      launch(device,
-             FilterKernel<Intersection, Any>{copied, table.size(), job.rays, job.count, job.filter,
-                                             word, out},
-             job.count);
-      simt::device_download(device, &first_invalid, word, sizeof first_invalid);
+      simt::Memory memory(device, table.size() * sizeof table.front());
+      simt::device_upload(device, memory.data(), table.data(), memory.bytes());
+      return memory;
     });
+  }
+
+  static std::size_t trace_filtered(const simt::DeviceId& device, const simt::Memory& scenes,
+                                    bool watertight, const RayJob& job, const HitArrays& out,
+                                    std::uint64_t* word) {
+    std::uint64_t first_invalid = job.count;
+    if (word != nullptr) simt::device_upload(device, word, &first_invalid, sizeof first_invalid);
+    with_test(watertight, [&]<class Intersection> {
+      using Scene = FilteredScene<Intersection>;
+      const auto* const table = reinterpret_cast<const Scene*>(scenes.data());
+      const auto cast = [&]<bool Any> {
+        const FilterKernel<Intersection, Any> kernel{
+            table, scenes.bytes() / sizeof(Scene), job.rays, job.count, job.filter, word, out};
+        launch(device, kernel, job.count);
+      };
+      out.any != nullptr ? cast.template operator()<true>() : cast.template operator()<false>();
+    });
+    if (word != nullptr) simt::device_download(device, &first_invalid, word, sizeof first_invalid);
     return first_invalid;
   }
 
@@ -154,8 +160,9 @@ struct QueriesOf {
     return first_invalid;
   }
 
-  static constexpr Queries table{&fill_normals, &trace, &trace_filtered, &closest,      &inside,
-                                 &count,        &list,  &load_triangles, &load_vertices};
+  static constexpr Queries table{&fill_normals,   &trace,        &scene_table, &trace_filtered,
+                                 &closest,        &inside,       &count,       &list,
+                                 &load_triangles, &load_vertices};
 };
 
 }  // namespace heapwood::python

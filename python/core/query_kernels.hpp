@@ -152,7 +152,7 @@ template <class Intersection, bool Any>
 struct FilterKernel {
   using Scratch = render::SlopeScratch;
   static constexpr unsigned block_threads = 64;
-  static constexpr unsigned blocks_per_multiprocessor = 24;
+  static constexpr unsigned blocks_per_multiprocessor = 20;
 
   const FilteredScene<Intersection>* scenes;
   std::size_t scene_count;

@@ -284,6 +284,7 @@ void TracedMesh::require_tree() const {
 
 void TracedMesh::update(const MeshArray& vertices, const std::vector<double>& numbers) {
   const std::unique_lock lock(mutex_);
+  ++updates_;
   if (vertices.rows != vertices_) {
     throw Error(Exit::usage, "vertices: " + std::to_string(vertices.rows) + ": expected " +
                                  std::to_string(vertices_) +
@@ -367,8 +368,7 @@ void TracedMesh::run(const RayQuery& query, const HitArrays& out,
 }
 
 void TracedMesh::trace(const RayQuery& query, HitArrays out) const {
-  const TracedMesh* const self = this;
-  if (hides_triangles_ || !query.filter.is_open()) return trace({&self, 1}, query, out);
+  if (hides_triangles_ || !query.filter.is_open()) return filtered_.trace(query, out);
   const std::shared_lock lock(mutex_);
   require_tree();
   const simt::DeviceId& device = options_.device.id;
@@ -389,29 +389,51 @@ SceneChoice TracedMesh::choice(bool normals) const {
           masks_.size() > 0 ? masks_.data() : nullptr};
 }
 
-void TracedMesh::trace(std::span<const TracedMesh* const> meshes, const RayQuery& query,
-                       const HitArrays& out) {
-  // Each lock is taken once and in one order, so that concurrent updates cannot deadlock.
-  std::vector<const TracedMesh*> ordered(meshes.begin(), meshes.end());
-  std::sort(ordered.begin(), ordered.end());
-  ordered.erase(std::unique(ordered.begin(), ordered.end()), ordered.end());
-  std::vector<std::shared_lock<std::shared_mutex>> locks;
-  for (const TracedMesh* const mesh : ordered) locks.emplace_back(mesh->mutex_);
+TracedBatch::TracedBatch(std::vector<const TracedMesh*> meshes)
+    : meshes_(std::move(meshes)), locked_(meshes_) {
+  std::sort(locked_.begin(), locked_.end());
+  locked_.erase(std::unique(locked_.begin(), locked_.end()), locked_.end());
+}
 
-  const TracedMesh& first = *meshes.front();
+void TracedBatch::trace(const RayQuery& query, const HitArrays& out) const {
+  const RayNumber& numbers = query.filter.scene;
+  const bool has_numbers = numbers.each.data != nullptr;
+  const auto check = [&](bool is_valid, const std::string& what) {
+    if (is_valid) return;
+    throw Error(Exit::usage,
+                "worlds: " + what + ": expected 0 to " + std::to_string(meshes_.size() - 1));
+  };
+  check(has_numbers || numbers.all < meshes_.size(), std::to_string(numbers.all));
+  std::vector<std::shared_lock<std::shared_mutex>> locks;
+  locks.reserve(locked_.size());
+  std::uint64_t updates = 0;
+  for (const TracedMesh* const mesh : locked_) {
+    locks.emplace_back(mesh->mutex_);
+    updates += mesh->updates_;
+  }
+  const TracedMesh& first = *meshes_.front();
   const simt::DeviceId& device = first.options_.device.id;
   const bool normals = device.kind == simt::DeviceKind::cuda && out.normal != nullptr;
-  std::vector<SceneChoice> scenes;
-  for (const TracedMesh* const mesh : meshes) scenes.push_back(mesh->choice(normals));
+  std::shared_ptr<const simt::Memory> table;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!table_ || updates_ != updates || (normals && !has_normals_)) {
+      table_.reset();
+      std::vector<SceneChoice> scenes;
+      for (const TracedMesh* const mesh : meshes_) scenes.push_back(mesh->choice(normals));
+      table_ = std::make_shared<simt::Memory>(queries(device).scene_table(device, scenes));
+      updates_ = updates;
+      has_normals_ = normals;
+    }
+    table = table_;
+  }
   const StagingPool::Lease lease(first.staging_, device);
   std::size_t begin = 0;  // of the batch
   first.run(query, out, [&](const RayJob& job, const HitArrays& results) {
-    const std::size_t invalid = queries(device).trace_filtered(
-        device, scenes, job, results, [&](std::size_t bytes) { return (*lease).table(bytes); });
-    if (invalid < job.count) {
-      throw Error(Exit::usage, "worlds: that of ray " + std::to_string(begin + invalid) +
-                                   ": expected 0 to " + std::to_string(meshes.size() - 1));
-    }
+    const std::size_t invalid =
+        queries(device).trace_filtered(device, *table, first.options_.watertight, job, results,
+                                       has_numbers ? (*lease).word() : nullptr);
+    check(invalid == job.count, "that of ray " + std::to_string(begin + invalid));
     begin += job.count;
   });
 }

@@ -10,7 +10,6 @@
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -25,6 +24,7 @@ namespace heapwood::python {
 
 struct RayJob;
 struct SceneChoice;
+class TracedMesh;
 
 // Copies of the caller's arrays in device memory, a batch of rays at a time, for arrays that are
 // not there already. The memory is kept for the next query.
@@ -44,7 +44,6 @@ class Staging {
   std::uint32_t* counts(std::size_t count) {
     return static_cast<std::uint32_t*>(memory(counts_, count * sizeof(std::uint32_t)));
   }
-  void* table(std::size_t bytes) { return memory(rows_[0], bytes); }
   std::uint64_t* word() {
     return static_cast<std::uint64_t*>(memory(word_, sizeof(std::uint64_t)));
   }
@@ -125,6 +124,22 @@ struct Camera {
   Vec3d eye, target;  // in the caller's coordinates
 };
 
+// Meshes on one device, of one test, whose rays are traced in one launch.
+class TracedBatch {
+ public:
+  explicit TracedBatch(std::vector<const TracedMesh*> meshes);
+  // As TracedMesh::trace(), for each ray in its own mesh.
+  void trace(const RayQuery& query, const HitArrays& out) const;
+
+ private:
+  std::vector<const TracedMesh*> meshes_;
+  std::vector<const TracedMesh*> locked_;  // each mesh once, in the order of locks
+  mutable std::mutex mutex_;               // of what follows: the table of the last query
+  mutable std::shared_ptr<const simt::Memory> table_;
+  mutable std::uint64_t updates_ = 0;  // of all meshes
+  mutable bool has_normals_ = false;
+};
+
 // Any thread may call any function. Queries run at the same time; update() waits for them.
 // Functions throw an Error with Exit::scene if vertices and triangles are not a mesh.
 class TracedMesh {
@@ -146,9 +161,6 @@ class TracedMesh {
   // Finds closest hits or, if out.any is wanted, only whether there are hits. `out` has `count`
   // rows for each result that is wanted.
   void trace(const RayQuery& query, HitArrays out) const;
-  // Traces each ray in its own mesh. The meshes are on one device and use the same test.
-  static void trace(std::span<const TracedMesh* const> meshes, const RayQuery& query,
-                    const HitArrays& out);
   // Finds the closest points of the mesh to points. With `is_signed`, out.t is negative inside the
   // mesh.
   void closest(const RayQuery& query, HitArrays out, bool is_signed) const;
@@ -172,6 +184,8 @@ class TracedMesh {
   render::Image render(render::RenderJob job, const std::optional<Camera>& camera) const;
 
  private:
+  friend TracedBatch;
+
   void load(const MeshArray& vertices, const MeshArray& triangles,
             const std::vector<double>& numbers);
   void build();
@@ -195,10 +209,12 @@ class TracedMesh {
   std::size_t vertices_ = 0;
   Vec3d origin_;                     // the mesh's origin, to which vertices are relative
   mutable std::shared_mutex mutex_;  // update() locks it exclusively
+  std::uint64_t updates_ = 0;
   std::unique_ptr<kdtree::DeviceMesh> mesh_;
   simt::Buffer<Vec3> next_vertices_;
   simt::Buffer<std::uint32_t> masks_;  // of the triangles; empty: all bits
   bool hides_triangles_ = false;       // a mask is 0
+  TracedBatch filtered_{{this}};       // for queries with a filter
   std::unique_ptr<kdtree::Workspace> workspace_;
   kdtree::TreeArrays ordered_;  // on a GPU until the first update
   kdtree::DeviceTree tree_;
