@@ -65,34 +65,29 @@ Rays rows_like(const std::string& what, const char* unit, const ArrayFacts& arra
   return rays;
 }
 
-// Checks the shape and the device of an array with a number per ray.
-void check_each(const char* what, const char* unit, const ArrayFacts& array, const Rays& rays) {
-  if (array.shape != rays.shape)
-    refuse_shape(what, array,
+// Checks an array with a number per ray, but not the type of the numbers. False if there is none.
+bool has_each(const char* what, const char* unit, const OptionalFacts& array, const Rays& rays) {
+  if (!array) return false;
+  if (array->shape != rays.shape)
+    refuse_shape(what, *array,
                  "a number, or " + text_of(rays.shape) + ", one per " + std::string(unit));
-  check_same_device(what, array, rays);
+  check_same_device(what, *array, rays);
+  return true;
 }
 
-void set_end(const char* what, const char* unit, const ArrayFacts* array, const Rays& rays,
+void set_end(const char* what, const char* unit, const OptionalFacts& array, const Rays& rays,
              RayEnd& to) {
-  if (!array) return;
-  to.each = rows_of(what, *array, 1);
-  check_each(what, unit, *array, rays);
+  if (has_each(what, unit, array, rays)) to.each = rows_of(what, *array, 1);
 }
 
-void check_whole(const std::string& what, const ArrayFacts& array) {
+// Checks an array of whole numbers.
+WholeNumbers whole_of(const std::string& what, const ArrayFacts& array) {
   check_type(what, array,
              array.type == "int32" || array.type == "int64" || array.type == "uint32" ||
                  array.type == "uint64",
              "int32, int64, uint32 or uint64");
   check_contiguous(what, array);
-}
-
-void set_number(const char* what, const ArrayFacts* array, const Rays& rays, RayNumber& to) {
-  if (!array) return;
-  check_whole(what, *array);
-  check_each(what, "ray", *array, rays);
-  to.each = {array->data, WholeNumbers::type_of(array->type)};
+  return {array.data, WholeNumbers::type_of(array.type)};
 }
 
 }  // namespace
@@ -115,12 +110,13 @@ MeshArray mesh_array(const std::string& what, const ArrayFacts& array) {
   if (is_vertices)
     rows_of(what, array, 3);
   else
-    check_whole(what, array);
+    whole_of(what, array);
   return {array.data, array.shape[0], array.type, array.on_gpu};
 }
 
-Rays rays_of(const ArrayFacts& origins, const ArrayFacts* directions, const ArrayFacts* t_min,
-             const ArrayFacts* t_max, const ArrayFacts* worlds, const ArrayFacts* masks) {
+Rays rays_of(std::span<const OptionalFacts> given) {
+  const ArrayFacts& origins = *given[0];
+  const OptionalFacts& directions = given[1];
   const std::string first = directions ? "origins" : "rays",
                     last = directions ? "directions" : "rays";
   // All rays may share one origin or one direction.
@@ -145,14 +141,16 @@ Rays rays_of(const ArrayFacts& origins, const ArrayFacts* directions, const Arra
     arrays.origins = rows_of("rays", origins, 6);
     arrays.directions = arrays.origins.from_column(3);
   }
-  set_end("t_min", "ray", t_min, rays, arrays.t_min);
-  set_end("t_max", "ray", t_max, rays, arrays.t_max);
-  set_number("worlds", worlds, rays, rays.filter.scene);
-  set_number("masks", masks, rays, rays.filter.mask);
+  set_end("t_min", "ray", given[2], rays, arrays.t_min);
+  set_end("t_max", "ray", given[3], rays, arrays.t_max);
+  if (has_each("worlds", "ray", given[4], rays))
+    rays.filter.scene.each = whole_of("worlds", *given[4]);
+  if (has_each("masks", "ray", given[5], rays))
+    rays.filter.mask.each = whole_of("masks", *given[5]);
   return rays;
 }
 
-Rays points_of(const ArrayFacts& points, const ArrayFacts* max_distance) {
+Rays points_of(const ArrayFacts& points, const OptionalFacts& max_distance) {
   check_columns("points", points, 3);
   Rays rays = rows_like("points", "points", points);
   rays.arrays.origins = rows_of("points", points, 3);

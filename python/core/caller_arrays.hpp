@@ -6,6 +6,8 @@
 #include <nanobind/ndarray.h>
 
 #include <cstddef>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,6 +33,8 @@ struct ArrayFacts {
   static ArrayFacts of(const Array& array);
 };
 
+using OptionalFacts = std::optional<ArrayFacts>;
+
 std::string text_of(const std::vector<std::size_t>& shape);  // "(100, 3)"
 std::string device_text(bool on_gpu, int gpu);               // "cpu", "cuda:0"
 
@@ -46,15 +50,13 @@ struct Rays {
   bool on_gpu = false;
   int gpu = 0;
 };
-// Checks rays. Without directions, `origins` has six numbers per ray. With them, one of the two
-// arrays may have one row, (3,), for all rays. t_min, t_max, worlds and masks are nullptr or have
-// one number per ray.
-Rays rays_of(const ArrayFacts& origins, const ArrayFacts* directions, const ArrayFacts* t_min,
-             const ArrayFacts* t_max, const ArrayFacts* worlds, const ArrayFacts* masks);
+// Checks the arrays of rays: origins, directions, t_min, t_max, worlds and masks. All but the origins
+// are optional. Without directions, `origins` has six numbers per ray. With them, one of the two
+// arrays may have one row, (3,), for all rays. The others have one number per ray.
+Rays rays_of(std::span<const OptionalFacts> given);
 
-// Checks points; max_distance is nullptr or has one number per point. The results are rays without
-// directions.
-Rays points_of(const ArrayFacts& points, const ArrayFacts* max_distance);
+// Checks points; max_distance has one number per point. The results are rays without directions.
+Rays points_of(const ArrayFacts& points, const OptionalFacts& max_distance);
 
 // Checks an output array of this type, with the shape rays.shape + more; returns its memory.
 void* output_of(const char* what, const ArrayFacts& array, const std::string& type,

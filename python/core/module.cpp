@@ -92,34 +92,24 @@ kdtree::SahCosts find_costs(const std::string& name) {
   throw Error(Exit::usage, "prefer '" + name + "': expected one of " + names);
 }
 
-// Checked rays, with the arrays whose memory they use.
+// Checked rays or points, with the arrays whose memory they use.
 class RayInput {
  public:
-  // Without an array of worlds or masks, all rays have that number. side: see RayFilter.
-  RayInput(ReadArray origins, OptionalArray directions, OptionalArray t_min, OptionalArray t_max,
-           float all_t_min, float all_t_max, OptionalArray worlds, OptionalArray masks,
-           std::uint64_t world, std::uint32_t mask, int side)
-      : arrays_{std::move(origins), std::move(directions), std::move(t_min),
-                std::move(t_max),   std::move(worlds),     std::move(masks)} {
-    std::optional<ArrayFacts> facts[6];
-    const ArrayFacts* given[6] = {};
-    for (int i = 0; i < 6; ++i) {
-      if (arrays_[i]) given[i] = &facts[i].emplace(ArrayFacts::of(*arrays_[i]));
+  // The arrays of points_of() or rays_of(), and what is the same for all rays without an array.
+  RayInput(std::vector<OptionalArray> arrays, float t_min, float t_max, std::uint64_t scene,
+           std::uint32_t mask, int side, bool is_points)
+      : arrays_(std::move(arrays)) {
+    std::vector<OptionalFacts> facts;
+    for (const OptionalArray& array : arrays_) {
+      facts.emplace_back();
+      if (array) facts.back() = ArrayFacts::of(*array);
     }
-    rays = rays_of(*given[0], given[1], given[2], given[3], given[4], given[5]);
-    rays.arrays.t_min.all = all_t_min;
-    rays.arrays.t_max.all = all_t_max;
-    rays.filter.scene.all = world;
+    rays = is_points ? points_of(*facts.at(0), facts.at(3)) : rays_of(facts);
+    rays.arrays.t_min.all = t_min;
+    rays.arrays.t_max.all = t_max;
+    rays.filter.scene.all = scene;
     rays.filter.mask.all = mask;
     rays.filter.side = side;
-  }
-  // Points, as rays without directions.
-  RayInput(ReadArray points, OptionalArray max_distance, float all_max_distance)
-      : arrays_{std::move(points), {}, {}, std::move(max_distance)} {
-    std::optional<ArrayFacts> limit;
-    if (arrays_[3]) limit = ArrayFacts::of(*arrays_[3]);
-    rays = points_of(ArrayFacts::of(*arrays_[0]), limit ? &*limit : nullptr);
-    rays.arrays.t_max.all = all_max_distance;
   }
 
   nb::tuple shape() const {
@@ -131,7 +121,7 @@ class RayInput {
   Rays rays;
 
  private:
-  OptionalArray arrays_[6];
+  std::vector<OptionalArray> arrays_;
 };
 
 template <class T>
@@ -469,14 +459,8 @@ NB_MODULE(_core, m) {
   using namespace heapwood::python;
   nb::register_exception_translator(translate);
   nb::class_<RayInput>(m, "RayInput")
-      .def(nb::init<ReadArray, OptionalArray, OptionalArray, OptionalArray, float, float,
-                    OptionalArray, OptionalArray, std::uint64_t, std::uint32_t, int>(),
-           nb::arg("origins"), nb::arg("directions").none(), nb::arg("t_min").none(),
-           nb::arg("t_max").none(), nb::arg("all_t_min"), nb::arg("all_t_max"),
-           nb::arg("worlds").none(), nb::arg("masks").none(), nb::arg("world"), nb::arg("mask"),
-           nb::arg("side"))
-      .def(nb::init<ReadArray, OptionalArray, float>(), nb::arg("points"),
-           nb::arg("max_distance").none(), nb::arg("all_max_distance"))
+      .def(nb::init<std::vector<OptionalArray>, float, float, std::uint64_t, std::uint32_t, int,
+                    bool>())
       .def_prop_ro("shape", &RayInput::shape)
       .def_prop_ro("count", [](const RayInput& input) { return input.rays.count; })
       .def_prop_ro("is_double",
@@ -495,15 +479,13 @@ NB_MODULE(_core, m) {
       .def("cast", &Scene::cast, nb::arg("rays"), nb::arg("streams"), nb::arg("t_hit").none(),
            nb::arg("primitive_ids").none(), nb::arg("primitive_uvs").none(),
            nb::arg("primitive_normals").none())
-      .def("find_any", &Scene::find_any, nb::arg("rays"), nb::arg("streams"), nb::arg("out"))
+      .def("find_any", &Scene::find_any)
       .def("closest", &Scene::closest, nb::arg("points"), nb::arg("streams"), nb::arg("signed"),
            nb::arg("distance").none(), nb::arg("at").none(), nb::arg("primitive_ids").none(),
            nb::arg("primitive_uvs").none(), nb::arg("primitive_normals").none())
-      .def("contains", &Scene::contains, nb::arg("points"), nb::arg("streams"), nb::arg("out"))
-      .def("count", &Scene::count, nb::arg("rays"), nb::arg("streams"), nb::arg("unique"),
-           nb::arg("out"))
-      .def("list", &Scene::list, nb::arg("rays"), nb::arg("streams"), nb::arg("unique"),
-           nb::arg("allocate"))
+      .def("contains", &Scene::contains)
+      .def("count", &Scene::count)
+      .def("list", &Scene::list)
       .def("render", &Scene::render, nb::arg("picture"), nb::arg("mode"), nb::arg("view").none(),
            nb::arg("up"), nb::arg("fov"), nb::arg("spp"), nb::arg("seed"))
       .def("stats", &Scene::stats)
@@ -521,12 +503,11 @@ NB_MODULE(_core, m) {
            })
       .def("address", &GpuHeap::address)
       .def("stats", &GpuHeap::stats)
-      .def("reset", &GpuHeap::reset, nb::arg("stream"))
-      .def("make_room", &GpuHeap::make_room, nb::arg("bytes"))
+      .def("reset", &GpuHeap::reset)
+      .def("make_room", &GpuHeap::make_room)
       .def("shrink", &GpuHeap::shrink);
-  m.def("make_heap", &make_heap, nb::arg("device"), nb::arg("bytes"), nb::arg("max_bytes"));
-  m.def("load_mesh", &load_mesh, nb::arg("source"));
-  m.def("wrap_gpu_array", &wrap_gpu_array, nb::arg("pointer"), nb::arg("shape"), nb::arg("dtype"),
-        nb::arg("gpu"), nb::arg("owner"));
-  m.def("new_gpu_array", &new_gpu_array, nb::arg("shape"), nb::arg("dtype"), nb::arg("gpu"));
+  m.def("make_heap", &make_heap);
+  m.def("load_mesh", &load_mesh);
+  m.def("wrap_gpu_array", &wrap_gpu_array);
+  m.def("new_gpu_array", &new_gpu_array);
 }

@@ -50,39 +50,39 @@ struct QueriesOf {
     }
   }
 
-  // Calls f<Intersection>() for the test of a scene's records.
+  // Calls f<Intersection, Any>() for the test of a scene's records.
   template <class F>
-  static auto with_test(bool watertight, F f) {
+  static void with_test(bool watertight, bool any, F f) {
     using Fast = std::conditional_t<serial, kdtree::FastIntersection, render::ScratchIntersection>;
-    return watertight ? f.template operator()<kdtree::WatertightIntersection>()
-                      : f.template operator()<Fast>();
+    const auto with = [&]<class Intersection> {
+      any ? f.template operator()<Intersection, true>()
+          : f.template operator()<Intersection, false>();
+    };
+    watertight ? with.template operator()<kdtree::WatertightIntersection>()
+               : with.template operator()<Fast>();
   }
 
   static void trace(const simt::DeviceId& device, const render::SceneData& scene, const RayJob& job,
                     const HitArrays& out) {
-    with_test(scene.watertight, [&]<class Intersection> {
-      const auto& tree = render::view<Intersection>(scene).tree;
-      const auto cast = [&]<bool Any> {
-        using Kernel =
-            std::conditional_t<serial, PacketKernel<Intersection>, CastKernel<Intersection, Any>>;
-        launch(device, Kernel{tree, query_rays(job), out}, job.count);
-      };
-      out.any != nullptr ? cast.template operator()<true>() : cast.template operator()<false>();
+    with_test(scene.watertight, out.any != nullptr, [&]<class Intersection, bool Any> {
+      using Kernel =
+          std::conditional_t<serial, PacketKernel<Intersection>, CastKernel<Intersection, Any>>;
+      const Kernel kernel{render::view<Intersection>(scene).tree, query_rays(job), out};
+      launch(device, kernel, job.count);
     });
   }
 
   static simt::Memory scene_table(const simt::DeviceId& device,
                                   std::span<const SceneChoice> scenes) {
-    return with_test(scenes.front().data.watertight, [&]<class Intersection> {
+    simt::Memory memory;
+    with_test(scenes.front().data.watertight, false, [&]<class Intersection, bool> {
       std::vector<FilteredScene<Intersection>> table;
-      for (const SceneChoice& from : scenes) {
-        table.push_back({render::view<Intersection>(from.data).tree, from.mesh_origin, from.masks,
-                         from.normals});
-      }
-      simt::Memory memory(device, table.size() * sizeof table.front());
+      for (const auto& [data, mesh_origin, normals, masks] : scenes)
+        table.push_back({render::view<Intersection>(data).tree, mesh_origin, normals, masks});
+      memory = simt::Memory(device, table.size() * sizeof table.front());
       simt::device_upload(device, memory.data(), table.data(), memory.bytes());
-      return memory;
     });
+    return memory;
   }
 
   static std::size_t trace_filtered(const simt::DeviceId& device, const simt::Memory& scenes,
@@ -90,15 +90,12 @@ struct QueriesOf {
                                     std::uint64_t* word) {
     std::uint64_t first_invalid = job.count;
     if (word != nullptr) simt::device_upload(device, word, &first_invalid, sizeof first_invalid);
-    with_test(watertight, [&]<class Intersection> {
+    with_test(watertight, out.any != nullptr, [&]<class Intersection, bool Any> {
       using Scene = FilteredScene<Intersection>;
       const auto* const table = reinterpret_cast<const Scene*>(scenes.data());
-      const auto cast = [&]<bool Any> {
-        const FilterKernel<Intersection, Any> kernel{
-            table, scenes.bytes() / sizeof(Scene), job.rays, job.count, job.filter, word, out};
-        launch(device, kernel, job.count);
-      };
-      out.any != nullptr ? cast.template operator()<true>() : cast.template operator()<false>();
+      const FilterKernel<Intersection, Any> kernel{
+          table, scenes.bytes() / sizeof(Scene), job.rays, job.count, job.filter, word, out};
+      launch(device, kernel, job.count);
     });
     if (word != nullptr) simt::device_download(device, &first_invalid, word, sizeof first_invalid);
     return first_invalid;

@@ -72,8 +72,8 @@ template <class Intersection>
 struct FilteredScene {
   kdtree::TreeView<Intersection> tree;
   Vec3d mesh_origin;
-  const std::uint32_t* masks;  // of the triangles; nullptr: all bits
   const kdtree::Row* normals;  // see HitArrays
+  const std::uint32_t* masks;  // of the triangles; nullptr: all bits
 };
 
 // Accepts the hits on one side of the triangles whose masks have a bit of the ray's.

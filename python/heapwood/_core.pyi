@@ -6,23 +6,9 @@ from typing import Any, overload
 import numpy as np
 
 class RayInput:
-    @overload
-    def __init__(
-        self,
-        origins: Any,
-        directions: Any | None,
-        t_min: Any | None,
-        t_max: Any | None,
-        all_t_min: float,
-        all_t_max: float,
-        worlds: Any | None,
-        masks: Any | None,
-        world: int,
-        mask: int,
-        side: int,
-    ) -> None: ...
-    @overload
-    def __init__(self, points: Any, max_distance: Any | None, all_max_distance: float) -> None: ...
+    # arrays: of points, or of rays: origins, directions, t_min, t_max, worlds, masks.
+    # one_for_all: t_min, t_max, world, mask and side of rays for which there is no array.
+    def __init__(self, arrays: Sequence[Any | None], *one_for_all: float) -> None: ...
     @property
     def shape(self) -> tuple[int, ...]: ...
     @property

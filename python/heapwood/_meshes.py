@@ -4,9 +4,8 @@ scenes, traced in one call."""
 
 from __future__ import annotations
 
-import math
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,11 +23,7 @@ class MeshScene(Scene):
     """
 
     def __init__(
-        self,
-        meshes: Sequence[tuple[Any, Any]],
-        *,
-        transforms: Any = None,
-        masks: Any = None,
+        self, meshes: Sequence[tuple[Any, Any]], *, transforms: Any = None, masks: Any = None,
         **options: Any,
     ) -> None:
         """Copies the meshes and builds the tree.
@@ -64,12 +59,8 @@ class MeshScene(Scene):
         counts = np.diff(self._first_triangles)
         self._shared_firsts = Shared(self._first_triangles)
         self._shared_meshes = Shared(np.repeat(np.arange(len(counts)), counts))
-        self._masks = None if masks is None else mask_bits(masks)
+        self._masks = mask_bits(masks, counts.shape, "mesh")
         if self._masks is not None:
-            if self._masks.shape != counts.shape:
-                raise ValueError(
-                    f"masks: shape {self._masks.shape}: expected {counts.shape}, one per mesh"
-                )
             masks = self._masks[self._shared_meshes.array]
         super().__init__(self._before, xp.concatenate(shifted), masks=masks, **options)
 
@@ -137,46 +128,23 @@ class SceneBatch(RayCaster):
         if not self.scenes:
             raise ValueError("scenes: there are none: expected at least one")
         for name in "device", "watertight":
-            first, *others = (getattr(scene, name) for scene in self.scenes)
-            for number, other in enumerate(others, 1):
-                if other != first:
-                    raise ValueError(
-                        f"scenes: {name} of scene {number} is {other}, but of scene 0 {first}"
-                    )
+            found = {getattr(scene, name) for scene in self.scenes}
+            if len(found) > 1:
+                raise ValueError(f"scenes: {name}: {found}: expected the same in all of them")
         self._core = _core.Scene([scene._core for scene in self.scenes])
 
     def cast_rays(
-        self,
-        worlds: Any,
-        rays: Any,
-        directions: Any = None,
-        *,
-        t_min: Any = 0.0,
-        t_max: Any = math.inf,
-        cull: str | None = None,
-        masks: Any = None,
-        out: RayHits | Mapping[str, Any] | None = None,
-        stream: int | None = None,
+        self, worlds: Any, rays: Any, directions: Any = None, **options: Any
     ) -> RayHits:
-        """Finds the closest hit of each ray, in the scene whose number it has in `worlds`.
+        """The closest hit of each ray, in the scene whose number it has in `worlds`.
 
-        worlds: a whole number, or an array with one per ray, which broadcasts. Other arguments and
-        results are those of Scene.cast_rays().
+        worlds: a whole number, or an array with one per ray, which broadcasts. options: those of
+        Scene.cast_rays().
         """
-        return self._cast(out, stream, rays, directions, t_min, t_max, cull, masks, worlds)
+        return self._cast(rays, directions, worlds=worlds, **options)
 
     def test_occlusions(
-        self,
-        worlds: Any,
-        rays: Any,
-        directions: Any = None,
-        *,
-        t_min: Any = 0.0,
-        t_max: Any = math.inf,
-        cull: str | None = None,
-        masks: Any = None,
-        out: Any = None,
-        stream: int | None = None,
+        self, worlds: Any, rays: Any, directions: Any = None, **options: Any
     ) -> Any:
         """Whether each ray hits anything: (...) bool. Arguments as of cast_rays()."""
-        return self._test(out, stream, rays, directions, t_min, t_max, cull, masks, worlds)
+        return self._test(rays, directions, worlds=worlds, **options)

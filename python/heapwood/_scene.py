@@ -133,15 +133,8 @@ class RayCaster:
         return int(self._core.device.partition(":")[2] or 0)
 
     def _rays(
-        self,
-        stream: int | None,
-        rays: Any,
-        directions: Any,
-        t_min: Any,
-        t_max: Any,
-        cull: str | None = None,
-        masks: Any = None,
-        worlds: Any = 0,
+        self, rays: Any, directions: Any, stream: int | None, *, t_min: Any = 0.0,
+        t_max: Any = math.inf, cull: str | None = None, masks: Any = None, worlds: Any = 0,
     ) -> tuple[Imported, _core.RayInput, list[int]]:
         """Returns rays or directions, the checked input, and the streams to wait for."""
         if directions is None:
@@ -153,38 +146,30 @@ class RayCaster:
             origins, along, shape = _spread_rays(origins, along)
             second = import_array("origins", origins, stream, self._gpu)
             first = import_array("directions", along, stream, self._gpu)
-        low, all_low = self._end("t_min", t_min, 0.0, shape, stream)
-        high, all_high = self._end("t_max", t_max, math.inf, shape, stream)
-        if all_low < 0:
-            raise ValueError(f"t_min: {all_low}: must be at least 0")
-        world, all_worlds = self._each("worlds", worlds, shape, stream)
-        bits, all_bits = self._each("masks", -1 if masks is None else masks, shape, stream)
-        if all_worlds < 0:
-            raise ValueError(f"worlds: {all_worlds}: must be at least 0")
-        input_ = _core.RayInput(
-            second.core if second else first.core,
-            first.core if second else None,
-            low.core if low else None,
-            high.core if high else None,
-            all_low,
-            all_high,
-            world.core if world else None,
-            bits.core if bits else None,
-            all_worlds,
-            all_bits & 0xFFFFFFFF,
-            _side(cull),
-        )
-        return first, input_, streams_of(first, second, low, high, world, bits)
+        low, all_low = self._each("t_min", t_min, 0.0, shape, stream, 0)
+        high, all_high = self._each("t_max", t_max, math.inf, shape, stream)
+        world, all_worlds = self._each("worlds", worlds, 0, shape, stream, 0, whole=True)
+        bits, all_bits = self._each("masks", masks, -1, shape, stream, whole=True)
+        arrays = [second or first, first if second else None, low, high, world, bits]
+        one_for_all = all_low, all_high, all_worlds, all_bits & 0xFFFFFFFF, _side(cull)
+        input_ = _core.RayInput([a.core if a else None for a in arrays], *one_for_all, False)
+        return first, input_, streams_of(*arrays)
 
-    def _cast(self, out: Any, stream: int | None, *arguments: Any) -> RayHits:
-        first, input_, streams = self._rays(stream, *arguments)
+    def _cast(
+        self, rays: Any, directions: Any, *, out: Any = None, stream: int | None = None,
+        **options: Any,
+    ) -> RayHits:
+        first, input_, streams = self._rays(rays, directions, stream, **options)
         outputs = self._outputs(first, out, RayHits, _HIT_FIELDS, input_.shape, stream)
         streams += streams_of(*outputs.values())
         self._core.cast(input_, streams, *(o.core if o else None for o in outputs.values()))
         return RayHits(**{name: o.finish() if o else None for name, o in outputs.items()})
 
-    def _test(self, out: Any, stream: int | None, *arguments: Any) -> Any:
-        first, input_, streams = self._rays(stream, *arguments)
+    def _test(
+        self, rays: Any, directions: Any, *, out: Any = None, stream: int | None = None,
+        **options: Any,
+    ) -> Any:
+        first, input_, streams = self._rays(rays, directions, stream, **options)
         output = self._output(first, out, input_.shape, "bool", stream)
         self._core.find_any(input_, streams + streams_of(output), output.core)
         return output.finish()
@@ -193,12 +178,11 @@ class RayCaster:
         self, points: Any, max_distance: Any, stream: int | None
     ) -> tuple[Imported, _core.RayInput, list[int]]:
         first = import_value("points", points, stream, self._gpu, 3)
-        limit, all_limit = self._end(
-            "max_distance", max_distance, math.inf, first.shape[:-1], stream
+        limit, all_limits = self._each(
+            "max_distance", max_distance, math.inf, first.shape[:-1], stream, 0
         )
-        if all_limit < 0:
-            raise ValueError(f"max_distance: {all_limit}: must be at least 0")
-        input_ = _core.RayInput(first.core, limit.core if limit else None, all_limit)
+        arrays = [first.core, None, None, limit.core if limit else None]
+        input_ = _core.RayInput(arrays, 0.0, all_limits, 0, 0, 0, True)
         return first, input_, streams_of(first, limit)
 
     def _outputs(
@@ -229,32 +213,24 @@ class RayCaster:
                 outputs[name] = GivenOutput(name, given, stream, self._gpu)
         return outputs
 
-    def _end(
-        self, name: str, value: Any, default: float, shape: tuple[int, ...], stream: int | None
-    ) -> tuple[Imported | None, float]:
+    def _each(
+        self, name: str, value: Any, default: Any, shape: tuple[int, ...], stream: int | None,
+        lowest: float = -math.inf, *, whole: bool = False,
+    ) -> tuple[Imported | None, Any]:
+        """An array with a number per ray, or None; and one for all rays."""
         if value is None:
             return None, default
         if isinstance(value, numbers.Real) or getattr(value, "shape", None) == ():
-            number = _number(name, value)
+            number = _whole(name, value, lowest) if whole else _number(name, value)
             if math.isnan(number):
                 raise ValueError(f"{name}: not a number")
+            if number < lowest:
+                raise ValueError(f"{name}: {number}: must be at least {lowest}")
             return None, number
-        return self._spread(name, to_array(name, value, stream), shape, stream), 0.0
-
-    def _each(
-        self, name: str, value: Any, shape: tuple[int, ...], stream: int | None
-    ) -> tuple[Imported | None, int]:
-        """A whole number per ray, or one for all."""
-        if isinstance(value, numbers.Integral):
-            return None, int(value)
-        return self._spread(name, to_array(name, value, stream, whole=True), shape, stream), 0
-
-    def _spread(
-        self, name: str, array: Any, shape: tuple[int, ...], stream: int | None
-    ) -> Imported:
+        array = to_array(name, value, stream, whole=whole)
         if _common_shape(shape_of(array), shape) == shape:
             array = spread(name, array, shape)
-        return import_array(name, array, stream, self._gpu)
+        return import_array(name, array, stream, self._gpu), 0
 
     def _output(
         self, first: Imported, out: Any, shape: tuple[int, ...], dtype: str, stream: int | None
@@ -292,8 +268,7 @@ class Scene(RayCaster):
         batch_bytes: limit of the memory for copies of rays and results during one query.
         keep_workspace: whether a GPU's memory for builds is kept from the first update() on. If
         not, an update takes longer and its tree is traced faster, like the first one.
-        masks: (T,) whole numbers of 32 bits: rays hit a triangle if its mask and theirs have a bit
-        in common. None: all bits.
+        masks: (T,) whole numbers of 32 bits: rays hit a triangle if its mask has a bit of theirs.
         stream: a CUDA stream, as a number, that has produced the arrays; None: as their library
         says.
 
@@ -308,7 +283,6 @@ class Scene(RayCaster):
             "prefer": str(prefer),
             "batch_bytes": _whole("batch_bytes", batch_bytes, 1),
             "keep_workspace": bool(keep_workspace),
-            "masks": None if masks is None else mask_bits(masks),
         }
         self._options = options
         self._corners: Shared | None = None
@@ -316,9 +290,7 @@ class Scene(RayCaster):
         gpu = int(number) if number.isdigit() else 0
         corners = import_value("vertices", vertices, stream, gpu, 3)
         indices = import_value("triangles", triangles, stream, gpu, 3, whole=True)
-        if masks is not None and options["masks"].shape != indices.shape[:1]:
-            shape = options["masks"].shape
-            raise ValueError(f"masks: shape {shape}: expected {indices.shape[:1]}, one per triangle")
+        options["masks"] = mask_bits(masks, indices.shape[:1], "triangle")
         streams = streams_of(corners, indices)
         self._core = _core.Scene(
             corners.core, indices.core, **options, streams=streams, poses=self._poses()
@@ -392,7 +364,7 @@ class Scene(RayCaster):
         cull: "back" or "front": triangles seen from that side are not hit. The front is the side
         from which the corners are counter-clockwise.
         masks: a whole number of 32 bits, or an array with one per ray, which broadcasts: triangles
-        are hit if their mask has a bit of the ray's. None: all bits.
+        whose mask has a bit of the ray's are hit. None: all bits, as for triangles.
         out: arrays for the results, contiguous, of the right types. Those that are None or absent
         are not computed.
         stream: a CUDA stream, as a number, that has produced the arrays; None: as their library
@@ -401,7 +373,8 @@ class Scene(RayCaster):
         A ray with a number that is not finite, without a direction, or with an empty interval has
         no hit.
         """
-        return self._cast(out, stream, rays, directions, t_min, t_max, cull, masks)
+        options = {"t_min": t_min, "t_max": t_max, "cull": cull, "masks": masks}
+        return self._cast(rays, directions, **options, out=out, stream=stream)
 
     def test_occlusions(
         self,
@@ -416,7 +389,8 @@ class Scene(RayCaster):
         stream: int | None = None,
     ) -> Any:
         """Whether each ray hits anything: (...) bool. Arguments as of cast_rays()."""
-        return self._test(out, stream, rays, directions, t_min, t_max, cull, masks)
+        options = {"t_min": t_min, "t_max": t_max, "cull": cull, "masks": masks}
+        return self._test(rays, directions, **options, out=out, stream=stream)
 
     def count_intersections(
         self,
@@ -434,7 +408,7 @@ class Scene(RayCaster):
         Always with the watertight test. A ray through an edge or a corner hits each triangle there.
         unique: hits at one distance, within a millionth of the scene's size, count once.
         """
-        first, input_, streams = self._rays(stream, rays, directions, t_min, t_max)
+        first, input_, streams = self._rays(rays, directions, stream, t_min=t_min, t_max=t_max)
         output = self._output(first, out, input_.shape, "uint32", stream)
         self._core.count(input_, streams + streams_of(output), bool(unique), output.core)
         return output.finish()
@@ -454,7 +428,7 @@ class Scene(RayCaster):
         The hits that count_intersections() counts. Rays are numbered in the order of their
         array, whatever its shape.
         """
-        first, input_, streams = self._rays(stream, rays, directions, t_min, t_max)
+        first, input_, streams = self._rays(rays, directions, stream, t_min=t_min, t_max=t_max)
         outputs: list[Output] = []
 
         def allocate(entries: int) -> list[Any]:
@@ -603,7 +577,7 @@ def _spread_rays(origins: Any, along: Any) -> tuple[Any, Any, tuple[int, ...]]:
     return spread("origins", origins, (*shape, 3)), spread("directions", along, (*shape, 3)), shape
 
 
-def _whole(name: str, value: Any, lowest: int) -> int:
+def _whole(name: str, value: Any, lowest: float) -> int:
     try:
         number = operator.index(value)
     except TypeError:
@@ -613,12 +587,14 @@ def _whole(name: str, value: Any, lowest: int) -> int:
     return number
 
 
-def mask_bits(masks: Any) -> np.ndarray:
-    """A copy of masks, as uint32 in host memory."""
-    numbers = to_host(to_array("masks", masks, None, whole=True))
-    if numbers.size and not (-(1 << 31) <= numbers.min() and numbers.max() < 1 << 32):
-        raise ValueError("masks: expected whole numbers of 32 bits")
-    return numbers.astype(np.uint32)
+def mask_bits(masks: Any, shape: tuple[int, ...], each: str) -> np.ndarray | None:
+    """A copy of masks as uint32, in host memory."""
+    if masks is None:
+        return None
+    bits = to_host(to_array("masks", masks, None, whole=True))
+    if bits.shape != shape:
+        raise ValueError(f"masks: shape {bits.shape}: expected {shape}, one per {each}")
+    return bits.astype(np.uint32)
 
 
 def _side(cull: str | None) -> int:
