@@ -65,29 +65,18 @@ Rays rows_like(const std::string& what, const char* unit, const ArrayFacts& arra
   return rays;
 }
 
-// Checks an array with a number per ray, but not the type of the numbers. False if there is none.
-bool has_each(const char* what, const char* unit, const OptionalFacts& array, const Rays& rays) {
-  if (!array) return false;
+// Checks an array with a number per ray, of four bytes unless it has doubles.
+void set_each(const char* what, const char* unit, const OptionalFacts& array, const Rays& rays,
+              bool whole, Rows& to) {
+  if (!array) return;
   if (array->shape != rays.shape)
     refuse_shape(what, *array,
                  "a number, or " + text_of(rays.shape) + ", one per " + std::string(unit));
+  if (whole)
+    check_type(what, *array, array->type == "int32" || array->type == "uint32", "int32 or uint32");
+  check_contiguous(what, *array);
+  to = {array->data, 1, !whole && is_double(what, *array)};
   check_same_device(what, *array, rays);
-  return true;
-}
-
-void set_end(const char* what, const char* unit, const OptionalFacts& array, const Rays& rays,
-             RayEnd& to) {
-  if (has_each(what, unit, array, rays)) to.each = rows_of(what, *array, 1);
-}
-
-// Checks an array of whole numbers.
-WholeNumbers whole_of(const std::string& what, const ArrayFacts& array) {
-  check_type(what, array,
-             array.type == "int32" || array.type == "int64" || array.type == "uint32" ||
-                 array.type == "uint64",
-             "int32, int64, uint32 or uint64");
-  check_contiguous(what, array);
-  return {array.data, WholeNumbers::type_of(array.type)};
 }
 
 }  // namespace
@@ -108,9 +97,13 @@ MeshArray mesh_array(const std::string& what, const ArrayFacts& array) {
   if (array.shape.size() != 2 || array.shape[1] != 3)
     refuse_shape(what, array, is_vertices ? "(V, 3)" : "(T, 3)");
   if (is_vertices)
-    rows_of(what, array, 3);
+    is_double(what, array);
   else
-    whole_of(what, array);
+    check_type(what, array,
+               array.type == "int32" || array.type == "int64" || array.type == "uint32" ||
+                   array.type == "uint64",
+               "int32, int64, uint32 or uint64");
+  check_contiguous(what, array);
   return {array.data, array.shape[0], array.type, array.on_gpu};
 }
 
@@ -141,12 +134,10 @@ Rays rays_of(std::span<const OptionalFacts> given) {
     arrays.origins = rows_of("rays", origins, 6);
     arrays.directions = arrays.origins.from_column(3);
   }
-  set_end("t_min", "ray", given[2], rays, arrays.t_min);
-  set_end("t_max", "ray", given[3], rays, arrays.t_max);
-  if (has_each("worlds", "ray", given[4], rays))
-    rays.filter.scene.each = whole_of("worlds", *given[4]);
-  if (has_each("masks", "ray", given[5], rays))
-    rays.filter.mask.each = whole_of("masks", *given[5]);
+  set_each("t_min", "ray", given[2], rays, false, arrays.t_min.each);
+  set_each("t_max", "ray", given[3], rays, false, arrays.t_max.each);
+  set_each("worlds", "ray", given[4], rays, true, rays.filter.scene.each);
+  set_each("masks", "ray", given[5], rays, true, rays.filter.mask.each);
   return rays;
 }
 
@@ -154,7 +145,7 @@ Rays points_of(const ArrayFacts& points, const OptionalFacts& max_distance) {
   check_columns("points", points, 3);
   Rays rays = rows_like("points", "points", points);
   rays.arrays.origins = rows_of("points", points, 3);
-  set_end("max_distance", "point", max_distance, rays, rays.arrays.t_max);
+  set_each("max_distance", "point", max_distance, rays, false, rays.arrays.t_max.each);
   return rays;
 }
 

@@ -96,7 +96,7 @@ kdtree::SahCosts find_costs(const std::string& name) {
 class RayInput {
  public:
   // The arrays of points_of() or rays_of(), and what is the same for all rays without an array.
-  RayInput(std::vector<OptionalArray> arrays, float t_min, float t_max, std::uint64_t scene,
+  RayInput(std::vector<OptionalArray> arrays, float t_min, float t_max, std::uint32_t scene,
            std::uint32_t mask, int side, bool is_points)
       : arrays_(std::move(arrays)) {
     std::vector<OptionalFacts> facts;
@@ -459,7 +459,7 @@ NB_MODULE(_core, m) {
   using namespace heapwood::python;
   nb::register_exception_translator(translate);
   nb::class_<RayInput>(m, "RayInput")
-      .def(nb::init<std::vector<OptionalArray>, float, float, std::uint64_t, std::uint32_t, int,
+      .def(nb::init<std::vector<OptionalArray>, float, float, std::uint32_t, std::uint32_t, int,
                     bool>())
       .def_prop_ro("shape", &RayInput::shape)
       .def_prop_ro("count", [](const RayInput& input) { return input.rays.count; })

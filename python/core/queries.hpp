@@ -44,8 +44,7 @@ struct Queries {
   // Copies scenes with records of one test to the device, for trace_filtered().
   simt::Memory (*scene_table)(const simt::DeviceId&, std::span<const SceneChoice>);
   // As `trace`, with the filter of the rays. Returns the index of the first ray whose scene does
-  // not exist, or the number of rays. `word` is memory for this function, or nullptr if all rays
-  // have the same scene, which exists.
+  // not exist, or the number of rays. `word` is memory for this function.
   std::size_t (*trace_filtered)(const simt::DeviceId&, const simt::Memory& scenes, bool watertight,
                                 const RayJob&, const HitArrays& out, std::uint64_t* word);
   // Finds closest points.
@@ -62,7 +61,7 @@ struct Queries {
   // Copies the triangles. Returns the bounds of the vertices to which they refer, placed by the
   // poses, or nothing if an index is out of range or such a vertex is not finite in single
   // precision.
-  std::optional<MeshBounds> (*load_triangles)(const simt::DeviceId&, const WholeNumbers&,
+  std::optional<MeshBounds> (*load_triangles)(const simt::DeviceId&, const IndexRows&,
                                               const Rows& vertices, const Poses&,
                                               std::size_t vertex_count, Triangle* to,
                                               std::size_t count);

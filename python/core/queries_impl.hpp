@@ -89,15 +89,19 @@ struct QueriesOf {
                                     bool watertight, const RayJob& job, const HitArrays& out,
                                     std::uint64_t* word) {
     std::uint64_t first_invalid = job.count;
-    if (word != nullptr) simt::device_upload(device, word, &first_invalid, sizeof first_invalid);
+    const bool may_be_invalid = job.filter.scene.each.data != nullptr;
+    if (may_be_invalid) simt::device_upload(device, word, &first_invalid, sizeof first_invalid);
     with_test(watertight, out.any != nullptr, [&]<class Intersection, bool Any> {
       using Scene = FilteredScene<Intersection>;
+      const auto count = static_cast<std::uint32_t>(scenes.bytes() / sizeof(Scene));
+      if (!may_be_invalid && job.filter.scene.all >= count) return void(first_invalid = 0);
       const auto* const table = reinterpret_cast<const Scene*>(scenes.data());
-      const FilterKernel<Intersection, Any> kernel{
-          table, scenes.bytes() / sizeof(Scene), job.rays, job.count, job.filter, word, out};
-      launch(device, kernel, job.count);
+      launch(
+          device,
+          FilterKernel<Intersection, Any>{table, count, job.rays, job.count, job.filter, word, out},
+          job.count);
     });
-    if (word != nullptr) simt::device_download(device, &first_invalid, word, sizeof first_invalid);
+    if (may_be_invalid) simt::device_download(device, &first_invalid, word, sizeof first_invalid);
     return first_invalid;
   }
 
@@ -135,7 +139,7 @@ struct QueriesOf {
   }
 
   static std::optional<MeshBounds> load_triangles(const simt::DeviceId& device,
-                                                  const WholeNumbers& from, const Rows& vertices,
+                                                  const IndexRows& from, const Rows& vertices,
                                                   const Poses& poses, std::size_t vertex_count,
                                                   Triangle* to, std::size_t count) {
     const MeshCheck none;

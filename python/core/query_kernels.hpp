@@ -155,7 +155,7 @@ struct FilterKernel {
   static constexpr unsigned blocks_per_multiprocessor = 20;
 
   const FilteredScene<Intersection>* scenes;
-  std::size_t scene_count;
+  std::uint32_t scene_count;
   RayArrays rays;
   std::size_t count;
   RayFilter filter;
@@ -165,8 +165,7 @@ struct FilterKernel {
   template <class Warp>
   HEAPWOOD_FN void operator()(Warp& warp, Scratch& scratch) const {
     for_rays(warp, count, [&](std::uint32_t i) {
-      const std::uint64_t number = filter.scene.at(i);
-      const auto mask = static_cast<std::uint32_t>(filter.mask.at(i));
+      const std::uint32_t number = filter.scene.at(i), mask = filter.mask.at(i);
       HitArrays to = out;
       kdtree::Hit hit;
       if (number >= scene_count) {
@@ -269,7 +268,7 @@ struct MeshCheck {
 
 // Reads the caller's triangles; finds the bounds of their vertices, placed by the poses.
 struct LoadTriangles {
-  WholeNumbers from;  // three per triangle
+  IndexRows from;
   Rows vertices;
   Poses poses;
   std::uint64_t vertex_count;
@@ -280,7 +279,7 @@ struct LoadTriangles {
     constexpr double max_float = std::numeric_limits<float>::max();
     double lo[3] = {max_float, max_float, max_float}, hi[3] = {-max_float, -max_float, -max_float};
     for (unsigned k = 0; k < 3; ++k) {
-      const std::uint64_t v = from.at(3 * i + k);
+      const std::uint64_t v = from.at(i, k);
       if (v >= vertex_count) return reject();
       to[i].v[k] = static_cast<std::uint32_t>(v);
       const Vec3d at = poses.placed(v, vertices.point(v));

@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <string_view>
 
 #include "geometry/triangle.hpp"
 #include "geometry/vec.hpp"
@@ -35,17 +34,20 @@ struct Rows {
   // The rows beginning with row `first`.
   Rows from(std::size_t first) const { return from_column(first * stride); }
   Rows from_column(std::size_t first) const {
+    if (data == nullptr) return {};
     return {static_cast<const std::byte*>(data) + first * number_bytes(), stride, is_double};
   }
 };
 
-struct WholeNumbers {
+// Rows of three indices.
+struct IndexRows {
   enum class Type : std::uint8_t { int32, int64, uint32, uint64 };
   const void* data = nullptr;
   Type type = Type::int32;
 
-  // Number k; a negative one becomes a number above 2^63.
-  HEAPWOOD_INLINE std::uint64_t at(std::size_t k) const {
+  // An index; a negative one becomes a number above 2^63.
+  HEAPWOOD_INLINE std::uint64_t at(std::size_t i, unsigned column) const {
+    const std::size_t k = 3 * i + column;
     switch (type) {
       case Type::int32:
         return static_cast<std::uint64_t>(std::int64_t{static_cast<const std::int32_t*>(data)[k]});
@@ -54,16 +56,6 @@ struct WholeNumbers {
       default:
         return static_cast<const std::uint64_t*>(data)[k];
     }
-  }
-  static Type type_of(std::string_view name) {
-    if (name == "int32") return Type::int32;
-    if (name == "uint32") return Type::uint32;
-    return name == "int64" ? Type::int64 : Type::uint64;
-  }
-  bool is_signed() const { return type == Type::int32 || type == Type::int64; }
-  std::size_t number_bytes() const { return type == Type::int32 || type == Type::uint32 ? 4 : 8; }
-  WholeNumbers from(std::size_t first) const {
-    return {static_cast<const std::byte*>(data) + first * number_bytes(), type};
   }
 };
 
@@ -98,30 +90,26 @@ struct RayEnd {
   }
 };
 
-// A whole number per ray, or one number for all.
+// A whole number of 32 bits per ray, or one number for all.
 struct RayNumber {
-  WholeNumbers each;  // if it has no data, `all` applies
-  std::uint64_t all = 0;
+  Rows each;  // of such numbers; if it has no data, `all` applies
+  std::uint32_t all = 0;
 
-  HEAPWOOD_INLINE std::uint64_t at(std::size_t i) const {
-    return each.data != nullptr ? each.at(i) : all;
-  }
-  RayNumber from(std::size_t first) const {
-    return {each.data != nullptr ? each.from(first) : each, all};
+  HEAPWOOD_INLINE std::uint32_t at(std::size_t i) const {
+    return each.data != nullptr ? static_cast<const std::uint32_t*>(each.data)[i] : all;
   }
 };
 
 // Which triangles rays hit.
 struct RayFilter {
-  static constexpr std::uint32_t all_bits = 0xFFFFFFFF;
+  RayNumber scene;          // in which a ray is traced
+  RayNumber mask{{}, ~0u};  // a triangle is hit if its mask has a bit of the ray's
+  int side = 0;  // 1: the side from which corners are counter-clockwise; -1: the other; 0: both
 
-  RayNumber scene;               // the one in which a ray is traced, of those of the query
-  RayNumber mask{{}, all_bits};  // a triangle is hit if its mask has a bit of the ray's
-  int side = 0;                  // 1: the side from which corners are counter-clockwise, -1: the
-                                 // other one, 0: both
-
-  bool is_open() const { return mask.each.data == nullptr && mask.all == all_bits && side == 0; }
-  RayFilter from(std::size_t first) const { return {scene.from(first), mask.from(first), side}; }
+  bool is_open() const { return mask.each.data == nullptr && mask.all == ~0u && side == 0; }
+  RayFilter from(std::size_t first) const {
+    return {{scene.each.from(first), scene.all}, {mask.each.from(first), mask.all}, side};
+  }
 };
 
 // A ray as it is traced.
@@ -191,8 +179,8 @@ struct RayArrays {
     RayArrays rest = *this;
     rest.origins = origins.from(first);
     rest.directions = directions.from(first);
-    if (t_min.each.data != nullptr) rest.t_min.each = t_min.each.from(first);
-    if (t_max.each.data != nullptr) rest.t_max.each = t_max.each.from(first);
+    rest.t_min.each = t_min.each.from(first);
+    rest.t_max.each = t_max.each.from(first);
     return rest;
   }
 };

@@ -36,15 +36,8 @@ RayArrays Staging::upload(const RayArrays& rays, std::size_t count) {
 
 RayFilter Staging::upload(const RayFilter& filter, std::size_t count) {
   RayFilter staged = filter;
-  const auto upload = [&](WholeNumbers& numbers, simt::Memory& to) {
-    if (numbers.data == nullptr) return;
-    const std::size_t bytes = count * numbers.number_bytes();
-    void* const data = memory(to, bytes);
-    simt::device_upload(device_, data, numbers.data, bytes);
-    numbers.data = data;
-  };
-  upload(staged.scene.each, rows_[4]);
-  upload(staged.mask.each, rows_[5]);
+  staged.scene.each = rows(rows_[4], filter.scene.each, count, 1);
+  staged.mask.each = rows(rows_[5], filter.mask.each, count, 1);
   return staged;
 }
 

@@ -51,19 +51,26 @@ class Placed {
   simt::Memory copy_;
 };
 
+IndexRows::Type index_type(const MeshArray& triangles) {
+  if (triangles.type == "int32") return IndexRows::Type::int32;
+  if (triangles.type == "uint32") return IndexRows::Type::uint32;
+  return triangles.type == "int64" ? IndexRows::Type::int64 : IndexRows::Type::uint64;
+}
+
 // The triangles of an array in host memory; checks each index.
 std::vector<Triangle> triangles_of(const MeshArray& array, std::size_t vertices) {
-  const WholeNumbers from{array.data, WholeNumbers::type_of(array.type)};
+  const IndexRows from{array.data, index_type(array)};
   std::vector<Triangle> triangles(array.rows);
   for (std::size_t i = 0; i < array.rows; ++i) {
     for (unsigned k = 0; k < 3; ++k) {
-      const std::uint64_t v = from.at(3 * i + k);
+      const std::uint64_t v = from.at(i, k);
       if (v >= vertices) {
-        throw Error(Exit::scene,
-                    "triangles: triangle " + std::to_string(i) + " refers to vertex " +
-                        (from.is_signed() ? std::to_string(static_cast<std::int64_t>(v))
-                                          : std::to_string(v)) +
-                        ", but there are " + std::to_string(vertices));
+        const bool is_signed =
+            from.type == IndexRows::Type::int32 || from.type == IndexRows::Type::int64;
+        throw Error(Exit::scene, "triangles: triangle " + std::to_string(i) + " refers to vertex " +
+                                     (is_signed ? std::to_string(static_cast<std::int64_t>(v))
+                                                : std::to_string(v)) +
+                                     ", but there are " + std::to_string(vertices));
       }
       triangles[i].v[k] = static_cast<std::uint32_t>(v);
     }
@@ -154,9 +161,9 @@ void TracedMesh::load(const MeshArray& vertices, const MeshArray& triangles,
   const StagingPool::Lease staging(staging_, device);
   const Poses poses = (*staging).poses(numbers);
   simt::Buffer<Triangle> loaded_triangles(device, triangles.rows);
-  const std::optional<MeshBounds> bounds = queries(device).load_triangles(
-      device, {indices.array().data, WholeNumbers::type_of(triangles.type)}, rows, poses,
-      vertices.rows, loaded_triangles.data(), triangles.rows);
+  const std::optional<MeshBounds> bounds =
+      queries(device).load_triangles(device, {indices.array().data, index_type(triangles)}, rows,
+                                     poses, vertices.rows, loaded_triangles.data(), triangles.rows);
   if (!bounds) {
     const Placed on_host(triangles, false, device);
     refuse(vertices, triangles_of(on_host.array(), vertices.rows), device);
@@ -301,7 +308,7 @@ void TracedMesh::update(const MeshArray& vertices, const std::vector<double>& nu
   if (poses.count > 0) {
     Triangle* const own = mesh_->triangles.data();
     const std::optional<MeshBounds> bounds = queries(device).load_triangles(
-        device, {own, WholeNumbers::Type::uint32}, rows, poses, vertices_, own, triangles());
+        device, {own, IndexRows::Type::uint32}, rows, poses, vertices_, own, triangles());
     if (!bounds) refuse(vertices, mesh_->triangles.download(), device);
     check_size(bounds->lo, bounds->hi);
     origin = scenes::origin_for(bounds->lo, bounds->hi);
@@ -396,14 +403,6 @@ TracedBatch::TracedBatch(std::vector<const TracedMesh*> meshes)
 }
 
 void TracedBatch::trace(const RayQuery& query, const HitArrays& out) const {
-  const RayNumber& numbers = query.filter.scene;
-  const bool has_numbers = numbers.each.data != nullptr;
-  const auto check = [&](bool is_valid, const std::string& what) {
-    if (is_valid) return;
-    throw Error(Exit::usage,
-                "worlds: " + what + ": expected 0 to " + std::to_string(meshes_.size() - 1));
-  };
-  check(has_numbers || numbers.all < meshes_.size(), std::to_string(numbers.all));
   std::vector<std::shared_lock<std::shared_mutex>> locks;
   locks.reserve(locked_.size());
   std::uint64_t updates = 0;
@@ -430,10 +429,12 @@ void TracedBatch::trace(const RayQuery& query, const HitArrays& out) const {
   const StagingPool::Lease lease(first.staging_, device);
   std::size_t begin = 0;  // of the batch
   first.run(query, out, [&](const RayJob& job, const HitArrays& results) {
-    const std::size_t invalid =
-        queries(device).trace_filtered(device, *table, first.options_.watertight, job, results,
-                                       has_numbers ? (*lease).word() : nullptr);
-    check(invalid == job.count, "that of ray " + std::to_string(begin + invalid));
+    const std::size_t invalid = queries(device).trace_filtered(
+        device, *table, first.options_.watertight, job, results, (*lease).word());
+    if (invalid < job.count) {
+      throw Error(Exit::usage, "worlds: that of ray " + std::to_string(begin + invalid) +
+                                   ": expected 0 to " + std::to_string(meshes_.size() - 1));
+    }
     begin += job.count;
   });
 }

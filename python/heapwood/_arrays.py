@@ -196,6 +196,13 @@ def library_of(array: Any) -> tuple[Any, dict[str, Any]]:
     return xp, {"device": array.device} if library == "torch" else {}
 
 
+def to_int32(array: Any) -> Any:
+    """Whole numbers as arrays of 32 bits, for libraries that convert them."""
+    xp, _ = library_of(array)
+    is_converted = hasattr(xp, "asarray") and "int32" not in str(array.dtype)
+    return xp.asarray(array, dtype=xp.int32) if is_converted else array
+
+
 def to_host(array: Any) -> np.ndarray:
     for name in ("get", "cpu"):  # CuPy, PyTorch
         if hasattr(array, name):

@@ -27,6 +27,7 @@ from ._arrays import (
     streams_of,
     to_array,
     to_host,
+    to_int32,
 )
 
 # The primitive id of a ray without a hit.
@@ -228,6 +229,8 @@ class RayCaster:
                 raise ValueError(f"{name}: {number}: must be at least {lowest}")
             return None, number
         array = to_array(name, value, stream, whole=whole)
+        if whole:
+            array = to_int32(array)
         if _common_shape(shape_of(array), shape) == shape:
             array = spread(name, array, shape)
         return import_array(name, array, stream, self._gpu), 0
