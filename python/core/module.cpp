@@ -28,6 +28,7 @@ namespace {
 
 using OptionalArray = std::optional<ReadArray>;
 using OptionalOutput = std::optional<WriteArray>;
+using Outputs = std::vector<OptionalOutput>;
 using Streams = std::vector<std::uintptr_t>;  // the caller's streams to wait for
 using Triple = std::tuple<double, double, double>;
 
@@ -155,7 +156,7 @@ class Scene {
   Scene(const ReadArray& vertices, const ReadArray& triangles, const std::string& device,
         int threads, bool watertight, const std::string& allocator, const std::string& prefer,
         std::size_t batch_bytes, bool keep_workspace, const Streams& streams,
-        const OptionalArray& poses, const OptionalArray& masks) {
+        const ReadArray& poses, const ReadArray& masks) {
     const ArrayFacts corners = ArrayFacts::of(vertices), indices = ArrayFacts::of(triangles);
     const MeshArray corner_array = mesh_array("vertices", corners),
                     index_array = mesh_array("triangles", indices);
@@ -190,7 +191,7 @@ class Scene {
     batch_ = std::make_unique<TracedBatch>(std::move(meshes));
   }
 
-  void update(const ReadArray& vertices, const Streams& streams, const OptionalArray& poses) {
+  void update(const ReadArray& vertices, const Streams& streams, const ReadArray& poses) {
     const ArrayFacts facts = ArrayFacts::of(vertices);
     const MeshArray array = mesh_array("vertices", facts);
     check_device("vertices", facts.on_gpu, facts.gpu, mesh_->device());
@@ -201,42 +202,37 @@ class Scene {
     mesh_->update(array, numbers);
   }
 
-  void cast(const RayInput& input, const Streams& streams, const OptionalOutput& t,
-            const OptionalOutput& triangle, const OptionalOutput& uv,
-            const OptionalOutput& normal) const {
-    trace(input, streams, hit_arrays(input, "t_hit", t, triangle, uv, normal));
+  // results: t_hit, primitive_ids, primitive_uvs, primitive_normals.
+  void cast(const RayInput& input, const Streams& streams, const Outputs& results) const {
+    trace(input, streams, hit_arrays(input, "t_hit", results));
   }
 
-  void find_any(const RayInput& input, const Streams& streams, const OptionalOutput& any) const {
-    check(input.rays);
-    HitArrays out;
-    out.any = output<std::uint8_t>("out", any, "bool8", input.rays, {});
-    trace(input, streams, out);
+  void find_any(const RayInput& input, const Streams& streams, const WriteArray& any) const {
+    trace(input, streams, any_array(input, any));
   }
 
-  // With `is_signed`, distances are negative inside.
-  void closest(const RayInput& input, const Streams& streams, bool is_signed,
-               const OptionalOutput& distance, const OptionalOutput& point,
-               const OptionalOutput& triangle, const OptionalOutput& uv,
-               const OptionalOutput& normal) const {
-    const Rays& rays = input.rays;
-    HitArrays out = hit_arrays(input, "distance", distance, triangle, uv, normal);
-    out.point.is_double = rays.arrays.origins.is_double;
-    out.point.data =
-        output<std::byte>("points", point, out.point.is_double ? "float64" : "float32", rays, {3});
-    run(rays, streams, [&](const RayQuery& query) { mesh_->closest(query, out, is_signed); });
+  // results: distance, points, primitive_ids, primitive_uvs, primitive_normals.
+  void closest(const RayInput& input, const Streams& streams, const Outputs& results) const {
+    HitArrays out = hit_arrays(input, "distance", results);
+    out.point.is_double = input.rays.arrays.origins.is_double;
+    out.point.data = output<std::byte>(
+        "points", results.at(1), out.point.is_double ? "float64" : "float32", input.rays, {3});
+    run(input.rays, streams, [&](const RayQuery& query) { mesh_->closest(query, out, false); });
   }
 
-  void contains(const RayInput& input, const Streams& streams, const OptionalOutput& inside) const {
-    check(input.rays);
-    HitArrays out;
-    out.any = output<std::uint8_t>("out", inside, "bool8", input.rays, {});
+  void signed_distance(const RayInput& input, const Streams& streams,
+                       const WriteArray& distance) const {
+    const HitArrays out = hit_arrays(input, "out", {distance, {}, {}, {}});
+    run(input.rays, streams, [&](const RayQuery& query) { mesh_->closest(query, out, true); });
+  }
+
+  void contains(const RayInput& input, const Streams& streams, const WriteArray& inside) const {
+    const HitArrays out = any_array(input, inside);
     run(input.rays, streams, [&](const RayQuery& query) { mesh_->contains(query, out); });
   }
 
-  void count(const RayInput& input, const Streams& streams, bool unique,
-             const OptionalOutput& counts) const {
-    check(input.rays);
+  void count(const RayInput& input, const Streams& streams, const WriteArray& counts,
+             bool unique) const {
     auto* const out = output<std::uint32_t>("out", counts, "uint32", input.rays, {});
     run(input.rays, streams, [&](const RayQuery& query) { mesh_->count(query, unique, out); });
   }
@@ -244,7 +240,6 @@ class Scene {
   // allocate(entries) must return the arrays of the splits, rays, distances, triangles and weights.
   nb::object list(const RayInput& input, const Streams& streams, bool unique,
                   const nb::callable& allocate) const {
-    check(input.rays);
     nb::object results;
     run(input.rays, streams, [&](const RayQuery& query) {
       mesh_->list(query, unique, [&](const std::vector<std::int64_t>& splits) {
@@ -336,10 +331,9 @@ class Scene {
  private:
   // A copy of an array in host memory whose numbers have this type.
   template <class T>
-  static std::vector<T> numbers_of(const OptionalArray& array) {
-    if (!array) return {};
-    const auto* const first = static_cast<const T*>(array->data());
-    return {first, first + array->size()};
+  static std::vector<T> numbers_of(const ReadArray& array) {
+    const auto* const first = static_cast<const T*>(array.data());
+    return {first, first + array.size()};
   }
 
   // Runs f, which may wait for an update(), without the interpreter's lock.
@@ -358,23 +352,29 @@ class Scene {
   }
 
   template <class T>
-  static T* output(const char* what, const OptionalOutput& array, const char* type,
-                   const Rays& rays, const std::vector<std::size_t>& more) {
+  T* output(const char* what, const OptionalOutput& array, const char* type, const Rays& rays,
+            const std::vector<std::size_t>& more) const {
+    check(rays);
     if (!array) return nullptr;
     return static_cast<T*>(output_of(what, ArrayFacts::of(*array), type, rays, more));
   }
 
   // What rays and closest points have in common.
   HitArrays hit_arrays(const RayInput& input, const char* distance_name,
-                       const OptionalOutput& distance, const OptionalOutput& triangle,
-                       const OptionalOutput& uv, const OptionalOutput& normal) const {
+                       const Outputs& results) const {
     const Rays& rays = input.rays;
-    check(rays);
+    const std::size_t first = results.size() - 3;  // of the triangle
     HitArrays out;
-    out.t = output<float>(distance_name, distance, "float32", rays, {});
-    out.triangle = output<std::uint32_t>("primitive_ids", triangle, "uint32", rays, {});
-    out.uv = output<float>("primitive_uvs", uv, "float32", rays, {2});
-    out.normal = output<float>("primitive_normals", normal, "float32", rays, {3});
+    out.t = output<float>(distance_name, results.at(0), "float32", rays, {});
+    out.triangle = output<std::uint32_t>("primitive_ids", results.at(first), "uint32", rays, {});
+    out.uv = output<float>("primitive_uvs", results.at(first + 1), "float32", rays, {2});
+    out.normal = output<float>("primitive_normals", results.at(first + 2), "float32", rays, {3});
+    return out;
+  }
+
+  HitArrays any_array(const RayInput& input, const WriteArray& any) const {
+    HitArrays out;
+    out.any = output<std::uint8_t>("out", any, "bool8", input.rays, {});
     return out;
   }
 
@@ -386,6 +386,7 @@ class Scene {
 
   template <class F>
   void run(const Rays& rays, const Streams& streams, F query) const {
+    check(rays);
     const nb::gil_scoped_release released;
     const simt::CallerDevice restored(mesh_->device().id);
     wait(mesh_->device(), streams);
@@ -468,21 +469,13 @@ NB_MODULE(_core, m) {
   nb::class_<Scene>(m, "Scene")
       .def(nb::init<const ReadArray&, const ReadArray&, const std::string&, int, bool,
                     const std::string&, const std::string&, std::size_t, bool, const Streams&,
-                    const OptionalArray&, const OptionalArray&>(),
-           nb::arg("vertices"), nb::arg("triangles"), nb::arg("device"), nb::arg("threads"),
-           nb::arg("watertight"), nb::arg("allocator"), nb::arg("prefer"), nb::arg("batch_bytes"),
-           nb::arg("keep_workspace"), nb::arg("streams"), nb::arg("poses").none(),
-           nb::arg("masks").none())
-      .def(nb::init<const std::vector<const Scene*>&>(), nb::arg("scenes"))
-      .def("update", &Scene::update, nb::arg("vertices"), nb::arg("streams"),
-           nb::arg("poses").none())
-      .def("cast", &Scene::cast, nb::arg("rays"), nb::arg("streams"), nb::arg("t_hit").none(),
-           nb::arg("primitive_ids").none(), nb::arg("primitive_uvs").none(),
-           nb::arg("primitive_normals").none())
+                    const ReadArray&, const ReadArray&>())
+      .def(nb::init<const std::vector<const Scene*>&>())
+      .def("update", &Scene::update)
+      .def("cast", &Scene::cast)
       .def("find_any", &Scene::find_any)
-      .def("closest", &Scene::closest, nb::arg("points"), nb::arg("streams"), nb::arg("signed"),
-           nb::arg("distance").none(), nb::arg("at").none(), nb::arg("primitive_ids").none(),
-           nb::arg("primitive_uvs").none(), nb::arg("primitive_normals").none())
+      .def("closest", &Scene::closest)
+      .def("signed_distance", &Scene::signed_distance)
       .def("contains", &Scene::contains)
       .def("count", &Scene::count)
       .def("list", &Scene::list)

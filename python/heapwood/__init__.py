@@ -17,21 +17,7 @@ from ._scene import INVALID_ID, ClosestPoints, RayHits, RayLists, Scene, Tree, l
 from ._version import __version__
 
 __all__ = [
-    "INVALID_ID",
-    "ClosestPoints",
-    "DeviceError",
-    "Error",
-    "Heap",
-    "HeapStats",
-    "MeshScene",
-    "OutOfMemory",
-    "RayHits",
-    "RayLists",
-    "Scene",
-    "SceneBatch",
-    "SceneError",
-    "Tree",
-    "__version__",
-    "include_dir",
-    "load_mesh",
+    "INVALID_ID", "ClosestPoints", "DeviceError", "Error", "Heap", "HeapStats", "MeshScene",
+    "OutOfMemory", "RayHits", "RayLists", "Scene", "SceneBatch", "SceneError", "Tree",
+    "__version__", "include_dir", "load_mesh",
 ]

@@ -134,17 +134,21 @@ class SceneBatch(RayCaster):
         self._core = _core.Scene([scene._core for scene in self.scenes])
 
     def cast_rays(
-        self, worlds: Any, rays: Any, directions: Any = None, **options: Any
+        self, worlds: Any, rays: Any, directions: Any = None, *, out: Any = None,
+        stream: int | None = None, **options: Any,
     ) -> RayHits:
         """The closest hit of each ray, in the scene whose number it has in `worlds`.
 
         worlds: a whole number, or an array with one per ray, which broadcasts. options: those of
         Scene.cast_rays().
         """
-        return self._cast(rays, directions, worlds=worlds, **options)
+        given = self._rays(rays, directions, stream, worlds=worlds, **options)
+        return self._run(self._core.cast, RayHits, given, out, stream)
 
     def test_occlusions(
-        self, worlds: Any, rays: Any, directions: Any = None, **options: Any
+        self, worlds: Any, rays: Any, directions: Any = None, *, out: Any = None,
+        stream: int | None = None, **options: Any,
     ) -> Any:
         """Whether each ray hits anything: (...) bool. Arguments as of cast_rays()."""
-        return self._test(rays, directions, worlds=worlds, **options)
+        given = self._rays(rays, directions, stream, worlds=worlds, **options)
+        return self._run_one(self._core.find_any, "bool", given, out, stream)

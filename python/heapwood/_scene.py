@@ -14,31 +14,23 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._arrays import (
-    GivenOutput,
-    Imported,
-    Output,
-    Shared,
-    import_array,
-    import_value,
-    interpolate,
-    shape_of,
-    spread,
-    streams_of,
-    to_array,
-    to_host,
-    to_int32,
-)
+from ._arrays import GivenOutput, Imported, Output, Shared, import_array, import_value
+from ._arrays import interpolate, shape_of, spread, streams_of, to_array, to_host, to_int32
 
 # The primitive id of a ray without a hit.
 INVALID_ID = 0xFFFFFFFF
 
-_OF_TRIANGLE = {
+# The types and the last axes of results.
+_FIELDS = {
+    "t_hit": ("float32", ()),
+    "distance": ("float32", ()),
+    "points": ("", (3,)),  # of the type of the query's points
     "primitive_ids": ("uint32", ()),
     "primitive_uvs": ("float32", (2,)),
     "primitive_normals": ("float32", (3,)),
 }
-_HIT_FIELDS = {"t_hit": ("float32", ()), **_OF_TRIANGLE}
+# What a query takes: rays or points, the checked input, and the streams to wait for.
+_Given = tuple[Imported, _core.RayInput, list[int]]
 
 
 class _Named:
@@ -134,10 +126,9 @@ class RayCaster:
         return int(self._core.device.partition(":")[2] or 0)
 
     def _rays(
-        self, rays: Any, directions: Any, stream: int | None, *, t_min: Any = 0.0,
+        self, rays: Any, directions: Any, stream: int | None, t_min: Any = 0.0,
         t_max: Any = math.inf, cull: str | None = None, masks: Any = None, worlds: Any = 0,
-    ) -> tuple[Imported, _core.RayInput, list[int]]:
-        """Returns rays or directions, the checked input, and the streams to wait for."""
+    ) -> _Given:
         if directions is None:
             first = import_value("rays", rays, stream, self._gpu, 6)
             second, shape = None, first.shape[:-1]
@@ -156,46 +147,18 @@ class RayCaster:
         input_ = _core.RayInput([a.core if a else None for a in arrays], *one_for_all, False)
         return first, input_, streams_of(*arrays)
 
-    def _cast(
-        self, rays: Any, directions: Any, *, out: Any = None, stream: int | None = None,
-        **options: Any,
-    ) -> RayHits:
-        first, input_, streams = self._rays(rays, directions, stream, **options)
-        outputs = self._outputs(first, out, RayHits, _HIT_FIELDS, input_.shape, stream)
-        streams += streams_of(*outputs.values())
-        self._core.cast(input_, streams, *(o.core if o else None for o in outputs.values()))
-        return RayHits(**{name: o.finish() if o else None for name, o in outputs.items()})
-
-    def _test(
-        self, rays: Any, directions: Any, *, out: Any = None, stream: int | None = None,
-        **options: Any,
-    ) -> Any:
-        first, input_, streams = self._rays(rays, directions, stream, **options)
-        output = self._output(first, out, input_.shape, "bool", stream)
-        self._core.find_any(input_, streams + streams_of(output), output.core)
-        return output.finish()
-
-    def _points(
-        self, points: Any, max_distance: Any, stream: int | None
-    ) -> tuple[Imported, _core.RayInput, list[int]]:
+    def _points(self, points: Any, max_distance: Any, stream: int | None) -> _Given:
         first = import_value("points", points, stream, self._gpu, 3)
-        limit, all_limits = self._each(
-            "max_distance", max_distance, math.inf, first.shape[:-1], stream, 0
-        )
+        shape = first.shape[:-1]
+        limit, for_all = self._each("max_distance", max_distance, math.inf, shape, stream, 0)
         arrays = [first.core, None, None, limit.core if limit else None]
-        input_ = _core.RayInput(arrays, 0.0, all_limits, 0, 0, 0, True)
+        input_ = _core.RayInput(arrays, 0.0, for_all, 0, 0, 0, True)
         return first, input_, streams_of(first, limit)
 
-    def _outputs(
-        self,
-        first: Imported,
-        out: Any,
-        kind: type,
-        fields: dict[str, tuple[str, tuple[int, ...]]],
-        shape: tuple[int, ...],
-        stream: int | None,
-    ) -> dict[str, Output | None]:
-        """Arrays for the results, `kind`, or those of the caller's `out`."""
+    def _run(self, query: Any, kind: Any, given: _Given, out: Any, stream: int | None) -> Any:
+        """Results of `kind`, in new arrays or in those of the caller's `out`."""
+        first, input_, streams = given
+        fields = list(kind.__dataclass_fields__)
         if isinstance(out, Mapping):
             unknown = [name for name in out if name not in fields]
             if unknown:
@@ -203,16 +166,31 @@ class RayCaster:
             out = kind(**out)
         elif not (out is None or isinstance(out, kind)):
             raise TypeError(f"out: {type(out).__name__}: expected {kind.__name__} or a dict")
-        outputs: dict[str, Output | None] = {}
-        for name, (dtype, more) in fields.items():
-            given = None if out is None else getattr(out, name)
+        outputs: list[Output | None] = []
+        for name in fields:
+            dtype, more = _FIELDS[name]
+            given_output = None if out is None else getattr(out, name)
             if out is None:
-                outputs[name] = Output(first, (*shape, *more), dtype)
-            elif given is None:
-                outputs[name] = None
+                dtype = dtype or ("float64" if input_.is_double else "float32")
+                outputs.append(Output(first, (*input_.shape, *more), dtype))
+            elif given_output is None:
+                outputs.append(None)
             else:
-                outputs[name] = GivenOutput(name, given, stream, self._gpu)
-        return outputs
+                outputs.append(GivenOutput(name, given_output, stream, self._gpu))
+        query(input_, streams + streams_of(*outputs), [o.core if o else None for o in outputs])
+        return kind(*(o.finish() if o else None for o in outputs))
+
+    def _run_one(
+        self, query: Any, dtype: str, given: _Given, out: Any, stream: int | None, *more: Any
+    ) -> Any:
+        """The one array of results, new or the caller's `out`."""
+        first, input_, streams = given
+        if out is None:
+            output = Output(first, input_.shape, dtype)
+        else:
+            output = GivenOutput("out", out, stream, self._gpu)
+        query(input_, streams + streams_of(output), output.core, *more)
+        return output.finish()
 
     def _each(
         self, name: str, value: Any, default: Any, shape: tuple[int, ...], stream: int | None,
@@ -235,30 +213,14 @@ class RayCaster:
             array = spread(name, array, shape)
         return import_array(name, array, stream, self._gpu), 0
 
-    def _output(
-        self, first: Imported, out: Any, shape: tuple[int, ...], dtype: str, stream: int | None
-    ) -> Output:
-        if out is not None:
-            return GivenOutput("out", out, stream, self._gpu)
-        return Output(first, shape, dtype)
-
 
 class Scene(RayCaster):
     """A triangle mesh with a k-d tree on one device."""
 
     def __init__(
-        self,
-        vertices: Any,
-        triangles: Any,
-        *,
-        device: Any = "auto",
-        threads: int = 0,
-        watertight: bool = False,
-        allocator: str = "heapwood",
-        prefer: str = "balanced",
-        batch_bytes: int = 256 << 20,
-        keep_workspace: bool = True,
-        masks: Any = None,
+        self, vertices: Any, triangles: Any, *, device: Any = "auto", threads: int = 0,
+        watertight: bool = False, allocator: str = "heapwood", prefer: str = "balanced",
+        batch_bytes: int = 256 << 20, keep_workspace: bool = True, masks: Any = None,
         stream: int | None = None,
     ) -> None:
         """Copies the mesh and builds the tree.
@@ -294,9 +256,10 @@ class Scene(RayCaster):
         corners = import_value("vertices", vertices, stream, gpu, 3)
         indices = import_value("triangles", triangles, stream, gpu, 3, whole=True)
         options["masks"] = mask_bits(masks, indices.shape[:1], "triangle")
-        streams = streams_of(corners, indices)
+        bits = np.empty(0, np.uint32) if options["masks"] is None else options["masks"]
+        streams, arguments = streams_of(corners, indices), [*options.values()][:-1]
         self._core = _core.Scene(
-            corners.core, indices.core, **options, streams=streams, poses=self._poses()
+            corners.core, indices.core, *arguments, streams, self._poses(), bits
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -347,16 +310,9 @@ class Scene(RayCaster):
         self._core.update(corners.core, streams_of(corners), self._poses())
 
     def cast_rays(
-        self,
-        rays: Any,
-        directions: Any = None,
-        *,
-        t_min: Any = 0.0,
-        t_max: Any = math.inf,
-        cull: str | None = None,
-        masks: Any = None,
-        out: RayHits | Mapping[str, Any] | None = None,
-        stream: int | None = None,
+        self, rays: Any, directions: Any = None, *, t_min: Any = 0.0, t_max: Any = math.inf,
+        cull: str | None = None, masks: Any = None,
+        out: RayHits | Mapping[str, Any] | None = None, stream: int | None = None,
     ) -> RayHits:
         """Finds the closest hit of each ray.
 
@@ -376,62 +332,39 @@ class Scene(RayCaster):
         A ray with a number that is not finite, without a direction, or with an empty interval has
         no hit.
         """
-        options = {"t_min": t_min, "t_max": t_max, "cull": cull, "masks": masks}
-        return self._cast(rays, directions, **options, out=out, stream=stream)
+        given = self._rays(rays, directions, stream, t_min, t_max, cull, masks)
+        return self._run(self._core.cast, RayHits, given, out, stream)
 
     def test_occlusions(
-        self,
-        rays: Any,
-        directions: Any = None,
-        *,
-        t_min: Any = 0.0,
-        t_max: Any = math.inf,
-        cull: str | None = None,
-        masks: Any = None,
-        out: Any = None,
-        stream: int | None = None,
+        self, rays: Any, directions: Any = None, *, t_min: Any = 0.0, t_max: Any = math.inf,
+        cull: str | None = None, masks: Any = None, out: Any = None, stream: int | None = None,
     ) -> Any:
         """Whether each ray hits anything: (...) bool. Arguments as of cast_rays()."""
-        options = {"t_min": t_min, "t_max": t_max, "cull": cull, "masks": masks}
-        return self._test(rays, directions, **options, out=out, stream=stream)
+        given = self._rays(rays, directions, stream, t_min, t_max, cull, masks)
+        return self._run_one(self._core.find_any, "bool", given, out, stream)
 
     def count_intersections(
-        self,
-        rays: Any,
-        directions: Any = None,
-        *,
-        t_min: Any = 0.0,
-        t_max: Any = math.inf,
-        unique: bool = False,
-        out: Any = None,
-        stream: int | None = None,
+        self, rays: Any, directions: Any = None, *, t_min: Any = 0.0, t_max: Any = math.inf,
+        unique: bool = False, out: Any = None, stream: int | None = None,
     ) -> Any:
         """The number of triangles that each ray hits: (...) uint32. Arguments as of cast_rays().
 
         Always with the watertight test. A ray through an edge or a corner hits each triangle there.
         unique: hits at one distance, within a millionth of the scene's size, count once.
         """
-        first, input_, streams = self._rays(rays, directions, stream, t_min=t_min, t_max=t_max)
-        output = self._output(first, out, input_.shape, "uint32", stream)
-        self._core.count(input_, streams + streams_of(output), bool(unique), output.core)
-        return output.finish()
+        given = self._rays(rays, directions, stream, t_min, t_max)
+        return self._run_one(self._core.count, "uint32", given, out, stream, bool(unique))
 
     def list_intersections(
-        self,
-        rays: Any,
-        directions: Any = None,
-        *,
-        t_min: Any = 0.0,
-        t_max: Any = math.inf,
-        unique: bool = False,
-        stream: int | None = None,
+        self, rays: Any, directions: Any = None, *, t_min: Any = 0.0, t_max: Any = math.inf,
+        unique: bool = False, stream: int | None = None,
     ) -> RayLists:
         """All hits of each ray, by distance. Arguments as of cast_rays().
 
         The hits that count_intersections() counts. Rays are numbered in the order of their
         array, whatever its shape.
         """
-        first, input_, streams = self._rays(rays, directions, stream, t_min=t_min, t_max=t_max)
+        first, input_, streams = self._rays(rays, directions, stream, t_min, t_max)
         outputs: list[Output] = []
 
         def allocate(entries: int) -> list[Any]:
@@ -446,12 +379,8 @@ class Scene(RayCaster):
         return RayLists(*(output.finish() for output in outputs))
 
     def closest_points(
-        self,
-        points: Any,
-        *,
-        max_distance: Any = math.inf,
-        out: ClosestPoints | Mapping[str, Any] | None = None,
-        stream: int | None = None,
+        self, points: Any, *, max_distance: Any = math.inf,
+        out: ClosestPoints | Mapping[str, Any] | None = None, stream: int | None = None,
     ) -> ClosestPoints:
         """Finds the closest point of the mesh to each point, in double precision.
 
@@ -459,33 +388,17 @@ class Scene(RayCaster):
         than that are found, which is faster. out, stream: as of cast_rays().
         Triangles without area count. A point that is not finite has no closest point.
         """
-        first, input_, streams = self._points(points, max_distance, stream)
-        fields = {
-            "distance": ("float32", ()),
-            "points": ("float64" if input_.is_double else "float32", (3,)),
-            **_OF_TRIANGLE,
-        }
-        outputs = self._outputs(first, out, ClosestPoints, fields, input_.shape, stream)
-        streams += streams_of(*outputs.values())
-        cores = (o.core if o else None for o in outputs.values())
-        self._core.closest(input_, streams, False, *cores)
-        return ClosestPoints(**{name: o.finish() if o else None for name, o in outputs.items()})
+        given = self._points(points, max_distance, stream)
+        return self._run(self._core.closest, ClosestPoints, given, out, stream)
 
     def signed_distance(
-        self,
-        points: Any,
-        *,
-        max_distance: Any = math.inf,
-        out: Any = None,
+        self, points: Any, *, max_distance: Any = math.inf, out: Any = None,
         stream: int | None = None,
     ) -> Any:
         """The distance of each point from the mesh, negative inside (see contains()): (...)
         float32. Arguments as of closest_points()."""
-        first, input_, streams = self._points(points, max_distance, stream)
-        output = self._output(first, out, input_.shape, "float32", stream)
-        streams += streams_of(output)
-        self._core.closest(input_, streams, True, output.core, None, None, None, None)
-        return output.finish()
+        given = self._points(points, max_distance, stream)
+        return self._run_one(self._core.signed_distance, "float32", given, out, stream)
 
     def contains(self, points: Any, *, out: Any = None, stream: int | None = None) -> Any:
         """Whether each point is inside the mesh, which should be closed: (...) bool.
@@ -493,10 +406,8 @@ class Scene(RayCaster):
         Inside, two opposite rays hit an odd number of triangles. If they disagree, at an edge or a
         hole, two more pairs are tried; then the point is outside.
         """
-        first, input_, streams = self._points(points, None, stream)
-        output = self._output(first, out, input_.shape, "bool", stream)
-        self._core.contains(input_, streams + streams_of(output), output.core)
-        return output.finish()
+        given = self._points(points, None, stream)
+        return self._run_one(self._core.contains, "bool", given, out, stream)
 
     def interpolate(self, hits: RayHits | RayLists | ClosestPoints, values: Any) -> Any:
         """Values of all vertices, (V, ...), at the points of a query's results; 0 where there is no
@@ -512,17 +423,9 @@ class Scene(RayCaster):
         return interpolate(values, self._shared_triangles, ids, uvs)
 
     def render(
-        self,
-        width: int = 640,
-        height: int = 480,
-        *,
-        eye: Sequence[float] | None = None,
-        target: Sequence[float] | None = None,
-        up: str = "y",
-        fov: float = 40.0,
-        mode: str = "shaded",
-        spp: int = 16,
-        seed: int = 1,
+        self, width: int = 640, height: int = 480, *, eye: Sequence[float] | None = None,
+        target: Sequence[float] | None = None, up: str = "y", fov: float = 40.0,
+        mode: str = "shaded", spp: int = 16, seed: int = 1,
     ) -> np.ndarray:
         """A picture: (height, width, 3) uint8, sRGB, rows from the top.
 
@@ -543,9 +446,9 @@ class Scene(RayCaster):
         self._core.render(picture, str(mode), view, str(up), _number("fov", fov), spp, seed)
         return picture
 
-    def _poses(self) -> np.ndarray | None:
+    def _poses(self) -> np.ndarray:
         """How the extension module places the vertices (MeshScene)."""
-        return None
+        return np.empty(0)
 
 
 def load_mesh(source: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndarray]:
