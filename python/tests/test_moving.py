@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Several meshes that move, one-sided triangles, and gradients for PyTorch."""
+"""Several meshes that move, and gradients for PyTorch."""
 
 import copy
 import pickle
 
 import numpy as np
 import pytest
-from meshes import brute_force, cube, devices, needs_gpu, random_rays, soup, sphere
+from meshes import cube, devices, needs_gpu, random_rays, soup, sphere
 
 import heapwood as hw
 
@@ -129,26 +129,6 @@ def test_wrong_meshes_and_transforms():
         scene.move(np.full((4, 3, 4), 1j))
     with pytest.raises(hw.SceneError, match="transforms: a placed vertex is not finite"):
         scene.move(np.full((4, 3, 4), np.nan))
-
-
-@devices
-@pytest.mark.parametrize("watertight", [False, True])
-@pytest.mark.parametrize("cull", ["back", "front"])
-def test_culled_triangles_are_not_hit(device, cull, watertight):
-    vertices, triangles = soup(300)
-    rays = random_rays(2000, centre=(0.5, 0.5, 0.5))
-    scene = hw.Scene(vertices, triangles, watertight=watertight, device=device)
-    a, b, c = (vertices[triangles[:, k]] for k in range(3))
-    from_front = rays[:, 3:] @ np.cross(b - a, c - a).T < 0
-    counts = from_front == (cull == "back")
-    expected = np.where(counts, brute_force(vertices, triangles, rays), np.inf)
-    ids = np.where(np.isfinite(expected.min(axis=1)), expected.argmin(axis=1), hw.INVALID_ID)
-    hits = scene.cast_rays(rays, cull=cull)
-    assert_same_hits(hits, hw.RayHits(t_hit=expected.min(axis=1), primitive_ids=ids))
-    assert np.mean(scene.cast_rays(rays).primitive_ids != hits.primitive_ids) > 0.1
-    assert np.mean(scene.test_occlusions(rays, cull=cull) == np.isfinite(hits.t_hit)) > 0.999
-    with pytest.raises(ValueError, match="cull: 'both': expected"):
-        scene.cast_rays(rays, cull="both")
 
 
 @devices
