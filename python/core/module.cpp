@@ -285,29 +285,17 @@ class Scene {
     std::memcpy(facts.data, image.pixels.data(), image.pixels.size() * sizeof(render::Rgb8));
   }
 
-  nb::dict stats() const {
-    MeshStats stats;
-    {
-      const nb::gil_scoped_release released;
+  // The members of Tree (python/heapwood/_scene.py), in their order.
+  nb::tuple stats() const {
+    const MeshStats stats = without_lock([&] {
       const simt::CallerDevice restored(mesh_->device().id);
-      stats = mesh_->stats();
-    }
-    nb::dict facts;
-    facts["nodes"] = stats.tree.inner + stats.tree.leaves;
-    facts["leaves"] = stats.tree.leaves;
-    facts["empty_leaves"] = stats.tree.empty_leaves;
-    facts["references"] = stats.tree.refs;
-    facts["largest_leaf"] = stats.tree.largest_leaf;
-    facts["depth"] = stats.tree.depth;
-    facts["sah_cost"] = stats.tree.sah_cost_1_1;
-    facts["hash"] = stats.tree.hash;
-    facts["complete"] = !stats.incomplete;
-    facts["build_ms"] = stats.build_ms;
-    facts["tree_bytes"] = stats.tree_bytes;
-    facts["record_bytes"] = stats.record_bytes;
-    facts["mesh_bytes"] = stats.mesh_bytes;
-    facts["builder_bytes"] = stats.builder_bytes;
-    return facts;
+      return mesh_->stats();
+    });
+    const kdtree::TreeStats& tree = stats.tree;
+    return nb::make_tuple(tree.inner + tree.leaves, tree.leaves, tree.empty_leaves, tree.refs,
+                          tree.largest_leaf, tree.depth, tree.sah_cost_1_1, tree.hash,
+                          !stats.incomplete, stats.build_ms, stats.tree_bytes, stats.record_bytes,
+                          stats.mesh_bytes, stats.builder_bytes);
   }
 
   nb::tuple mesh() const {

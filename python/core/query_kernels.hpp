@@ -76,15 +76,14 @@ struct FilteredScene {
   const std::uint32_t* masks;  // of the triangles; nullptr: all bits
 };
 
-// Accepts the hits on one side of the triangles whose masks have a bit of the ray's.
+// Accepts the hits on one side of the triangles (RayFilter) whose masks have a bit of the ray's.
 template <class Intersection>
-class FilterTest : public Intersection {
- public:
+struct FilterTest : Intersection {
   using Record = typename Intersection::Record;
 
-  HEAPWOOD_INLINE FilterTest(const Intersection& test, const FilteredScene<Intersection>& scene,
-                             std::uint32_t mask, int side)
-      : Intersection(test), scene_(&scene), mask_(mask), side_(side) {}
+  const FilteredScene<Intersection>& scene;
+  std::uint32_t mask;
+  int side;
 
   HEAPWOOD_INLINE bool test(const Record* record, const kdtree::Ray& ray, float lower, float upper,
                             float& t) const {
@@ -94,19 +93,13 @@ class FilterTest : public Intersection {
     return true;
   }
   HEAPWOOD_INLINE bool accepts(const Record* record, const kdtree::Ray& ray, float) const {
-    const auto& tree = scene_->tree;
-    const std::uint32_t triangle = tree.ids[record - tree.records];
-    if (scene_->masks != nullptr && (scene_->masks[triangle] & mask_) == 0) return false;
-    if (side_ == 0) return true;
-    const Vec3d n = normal_of(tree.vertices, tree.triangles[triangle]);
+    const std::uint32_t triangle = scene.tree.ids[record - scene.tree.records];
+    if (scene.masks != nullptr && (scene.masks[triangle] & mask) == 0) return false;
+    if (side == 0) return true;
+    const Vec3d n = normal_of(scene.tree.vertices, scene.tree.triangles[triangle]);
     const Vec3 d = ray.direction;
-    return side_ * (n.x * d.x + n.y * d.y + n.z * d.z) < 0;
+    return side * (n.x * d.x + n.y * d.y + n.z * d.z) < 0;
   }
-
- private:
-  const FilteredScene<Intersection>* scene_;
-  std::uint32_t mask_;
-  int side_;
 };
 
 // The closest hit of a ray or, with Any, whether there is a hit.
@@ -178,9 +171,9 @@ struct FilterKernel {
         to.triangles = scene.tree.triangles;
         to.normals = scene.normals;
         const QueryRay from = in.moved(i, in.ray(i));
-        const FilterTest<Intersection> test(
+        const FilterTest<Intersection> test{
             render::make_intersection(from.ray, scratch, warp.lane(), scene.tree), scene, mask,
-            filter.side);
+            filter.side};
         hit = hit_of<Any>(scene.tree, test, from);
       }
       to.template put<(Warp::width > 1)>(i, hit);

@@ -84,11 +84,10 @@ def spread(name: str, array: Any, shape: tuple[int, ...]) -> Any:
         return array
     if isinstance(array, np.ndarray):
         return np.ascontiguousarray(np.broadcast_to(array, shape))
-    library = {"jaxlib": "jax"}.get(_library(array), _library(array))
-    modules = {"torch": "torch", "cupy": "cupy", "jax": "jax.numpy"}
-    if library not in modules:
+    xp, _ = library_of(array)
+    if not hasattr(xp, "broadcast_to"):
         raise ValueError(f"{name}: shape {shape_of(array)}: expected {shape}")
-    return _contiguous_on_gpu(importlib.import_module(modules[library]).broadcast_to(array, shape))
+    return _contiguous_on_gpu(xp.broadcast_to(array, shape))
 
 
 def import_array(name: str, array: Any, stream: int | None, gpu_hint: int = 0) -> Imported:

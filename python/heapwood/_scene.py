@@ -298,7 +298,7 @@ class Scene(RayCaster):
     @property
     def tree(self) -> Tree:
         """Facts about the tree; computed once per build, in time proportional to the tree."""
-        return Tree(**self._core.stats())
+        return Tree(*self._core.stats())
 
     def update(self, vertices: Any, *, stream: int | None = None) -> None:
         """Replaces all vertices and builds a new tree.
