@@ -50,9 +50,9 @@ struct Rays {
   bool on_gpu = false;
   int gpu = 0;
 };
-// Checks the arrays of rays: origins, directions, t_min, t_max, worlds and masks. All but the origins
-// are optional. Without directions, `origins` has six numbers per ray. With them, one of the two
-// arrays may have one row, (3,), for all rays. The others have one number per ray.
+// Checks the arrays of rays: origins, directions, t_min, t_max, worlds and masks, all but the first
+// optional. Without directions, `origins` has six numbers per ray. With them, one of the two arrays
+// may have one row, (3,), for all rays. The others have one number per ray.
 Rays rays_of(std::span<const OptionalFacts> given);
 
 // Checks points; max_distance has one number per point. The results are rays without directions.
