@@ -183,11 +183,8 @@ class Scene {
 
   // Scenes for cast() and find_any(), on one device and of one test.
   explicit Scene(const std::vector<const Scene*>& scenes) : mesh_(scenes.at(0)->mesh_) {
-    std::vector<const TracedMesh*> meshes;
-    for (const Scene* const scene : scenes) {
-      owners_.push_back(scene->mesh_);
-      meshes.push_back(scene->mesh_.get());
-    }
+    std::vector<std::shared_ptr<const TracedMesh>> meshes;
+    for (const Scene* const scene : scenes) meshes.push_back(scene->mesh_);
     batch_ = std::make_unique<TracedBatch>(std::move(meshes));
   }
 
@@ -217,18 +214,16 @@ class Scene {
     out.point.is_double = input.rays.arrays.origins.is_double;
     out.point.data = output<std::byte>(
         "points", results.at(1), out.point.is_double ? "float64" : "float32", input.rays, {3});
-    run(input.rays, streams, [&](const RayQuery& query) { mesh_->closest(query, out, false); });
+    query_points(input, streams, out, true, false);
   }
 
   void signed_distance(const RayInput& input, const Streams& streams,
                        const WriteArray& distance) const {
-    const HitArrays out = hit_arrays(input, "out", {distance, {}, {}, {}});
-    run(input.rays, streams, [&](const RayQuery& query) { mesh_->closest(query, out, true); });
+    query_points(input, streams, hit_arrays(input, "out", {distance, {}, {}, {}}), true, true);
   }
 
   void contains(const RayInput& input, const Streams& streams, const WriteArray& inside) const {
-    const HitArrays out = any_array(input, inside);
-    run(input.rays, streams, [&](const RayQuery& query) { mesh_->contains(query, out); });
+    query_points(input, streams, any_array(input, inside), false, true);
   }
 
   void count(const RayInput& input, const Streams& streams, const WriteArray& counts,
@@ -372,6 +367,12 @@ class Scene {
     });
   }
 
+  void query_points(const RayInput& input, const Streams& streams, const HitArrays& out,
+                    bool closest, bool inside) const {
+    run(input.rays, streams,
+        [&](const RayQuery& query) { mesh_->query_points(query, out, closest, inside); });
+  }
+
   template <class F>
   void run(const Rays& rays, const Streams& streams, F query) const {
     check(rays);
@@ -383,7 +384,6 @@ class Scene {
 
   std::shared_ptr<TracedMesh> mesh_;
   std::unique_ptr<TracedBatch> batch_;  // of a Scene of scenes
-  std::vector<std::shared_ptr<TracedMesh>> owners_;
 };
 
 nb::tuple load_mesh(const std::string& source) {

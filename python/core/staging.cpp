@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "python/core/queries.hpp"
 #include "python/core/traced_mesh.hpp"
 
 namespace heapwood::python {
@@ -20,25 +21,22 @@ Rows Staging::rows(simt::Memory& to, const Rows& from, std::size_t count,
   return {data, from.stride, from.is_double};
 }
 
-RayArrays Staging::upload(const RayArrays& rays, std::size_t count) {
-  RayArrays staged = rays;
+void Staging::upload(RayJob& job) {
+  RayArrays& rays = job.rays;
+  const auto upload = [&](simt::Memory& to, Rows& from, std::size_t columns) {
+    from = rows(to, from, job.count, columns);
+  };
   if (rays.is_packed()) {
-    staged.origins = rows(rows_[0], rays.origins, count, 6);
-    staged.directions = staged.origins.from_column(3);
+    upload(rows_[0], rays.origins, 6);
+    rays.directions = rays.origins.from_column(3);
   } else {
-    staged.origins = rows(rows_[0], rays.origins, count, 3);
-    staged.directions = rows(rows_[1], rays.directions, count, 3);
+    upload(rows_[0], rays.origins, 3);
+    upload(rows_[1], rays.directions, 3);
   }
-  staged.t_min.each = rows(rows_[2], rays.t_min.each, count, 1);
-  staged.t_max.each = rows(rows_[3], rays.t_max.each, count, 1);
-  return staged;
-}
-
-RayFilter Staging::upload(const RayFilter& filter, std::size_t count) {
-  RayFilter staged = filter;
-  staged.scene.each = rows(rows_[4], filter.scene.each, count, 1);
-  staged.mask.each = rows(rows_[5], filter.mask.each, count, 1);
-  return staged;
+  upload(rows_[2], rays.t_min.each, 1);
+  upload(rows_[3], rays.t_max.each, 1);
+  upload(rows_[4], job.filter.scene.each, 1);
+  upload(rows_[5], job.filter.mask.each, 1);
 }
 
 std::size_t Staging::ray_bytes(const RayArrays& rays) {

@@ -352,10 +352,7 @@ void TracedMesh::for_batches(const RayQuery& query, std::size_t result_bytes, St
     job.rays.set_mesh(origin_, tree_.bounds);
     job.filter = query.filter.from(first);
     job.scene_length = length(tree_.bounds.extent());
-    if (staged) {
-      job.rays = staging.upload(job.rays, job.count);
-      job.filter = staging.upload(job.filter, job.count);
-    }
+    if (staged) staging.upload(job);
     f(job, first, staged);
   }
 }
@@ -365,13 +362,12 @@ void TracedMesh::run(const RayQuery& query, const HitArrays& out,
                      const std::function<void(const RayJob&, const HitArrays&)>& launch) const {
   const StagingPool::Lease lease(staging_, options_.device.id);
   Staging& staging = *lease;
-  constexpr std::size_t max_result_bytes = 52;
-  for_batches(query, max_result_bytes, staging,
-              [&](const RayJob& job, std::size_t first, bool staged) {
-                const HitArrays wanted = out.from(first);
-                launch(job, staged ? staging.results(wanted, job.count) : wanted);
-                if (staged) staging.download(wanted, job.count);
-              });
+  constexpr std::size_t max_bytes = 60;  // per ray, of results, numbers of scenes and masks
+  for_batches(query, max_bytes, staging, [&](const RayJob& job, std::size_t first, bool staged) {
+    const HitArrays wanted = out.from(first);
+    launch(job, staged ? staging.results(wanted, job.count) : wanted);
+    if (staged) staging.download(wanted, job.count);
+  });
 }
 
 void TracedMesh::trace(const RayQuery& query, HitArrays out) const {
@@ -396,8 +392,9 @@ SceneChoice TracedMesh::choice(bool normals) const {
           masks_.size() > 0 ? masks_.data() : nullptr};
 }
 
-TracedBatch::TracedBatch(std::vector<const TracedMesh*> meshes)
-    : meshes_(std::move(meshes)), locked_(meshes_) {
+TracedBatch::TracedBatch(std::vector<std::shared_ptr<const TracedMesh>> meshes)
+    : meshes_(std::move(meshes)) {
+  for (const auto& mesh : meshes_) locked_.push_back(mesh.get());
   std::sort(locked_.begin(), locked_.end());
   locked_.erase(std::unique(locked_.begin(), locked_.end()), locked_.end());
 }
@@ -419,7 +416,7 @@ void TracedBatch::trace(const RayQuery& query, const HitArrays& out) const {
     if (!table_ || updates_ != updates || (normals && !has_normals_)) {
       table_.reset();
       std::vector<SceneChoice> scenes;
-      for (const TracedMesh* const mesh : meshes_) scenes.push_back(mesh->choice(normals));
+      for (const auto& mesh : meshes_) scenes.push_back(mesh->choice(normals));
       table_ = std::make_shared<simt::Memory>(queries(device).scene_table(device, scenes));
       updates_ = updates;
       has_normals_ = normals;
@@ -439,26 +436,17 @@ void TracedBatch::trace(const RayQuery& query, const HitArrays& out) const {
   });
 }
 
-void TracedMesh::closest(const RayQuery& query, HitArrays out, bool is_signed) const {
+void TracedMesh::query_points(const RayQuery& query, HitArrays out, bool closest,
+                              bool inside) const {
   const std::shared_lock lock(mutex_);
   require_tree();
   const simt::DeviceId& device = options_.device.id;
-  const render::SceneData scene = is_signed ? corner_data() : data(options_.watertight);
+  const render::SceneData scene = inside ? corner_data() : data(options_.watertight);
   out.vertices = scene.vertices;
   out.triangles = scene.triangles;
   run(query, out, [&](const RayJob& job, const HitArrays& results) {
-    queries(device).closest(device, scene, job, results);
-    if (is_signed) queries(device).inside(device, scene, job, results);
-  });
-}
-
-void TracedMesh::contains(const RayQuery& query, const HitArrays& out) const {
-  const std::shared_lock lock(mutex_);
-  require_tree();
-  const simt::DeviceId& device = options_.device.id;
-  const render::SceneData scene = corner_data();
-  run(query, out, [&](const RayJob& job, const HitArrays& results) {
-    queries(device).inside(device, scene, job, results);
+    if (closest) queries(device).closest(device, scene, job, results);
+    if (inside) queries(device).inside(device, scene, job, results);
   });
 }
 

@@ -32,9 +32,8 @@ class Staging {
  public:
   explicit Staging(const simt::DeviceId& device) : device_(device) {}
 
-  // Uploads the first `count` rays.
-  RayArrays upload(const RayArrays& rays, std::size_t count);
-  RayFilter upload(const RayFilter& filter, std::size_t count);
+  // Uploads the job's arrays of rays, and replaces them by the copies.
+  void upload(RayJob& job);
   // Allocates arrays for the results that `wanted` has. download() copies them there.
   HitArrays results(const HitArrays& wanted, std::size_t count);
   void download(const HitArrays& to, std::size_t count) const;
@@ -52,7 +51,7 @@ class Staging {
   const void* copy(const void* from, std::size_t bytes);
   Poses poses(const std::vector<double>& numbers);
 
-  // Bytes per ray that upload() needs.
+  // Bytes per ray that upload() needs, without a filter.
   static std::size_t ray_bytes(const RayArrays& rays);
 
  private:
@@ -127,12 +126,12 @@ struct Camera {
 // Meshes on one device, of one test, whose rays are traced in one launch.
 class TracedBatch {
  public:
-  explicit TracedBatch(std::vector<const TracedMesh*> meshes);
+  explicit TracedBatch(std::vector<std::shared_ptr<const TracedMesh>> meshes);
   // As TracedMesh::trace(), for each ray in its own mesh.
   void trace(const RayQuery& query, const HitArrays& out) const;
 
  private:
-  std::vector<const TracedMesh*> meshes_;
+  std::vector<std::shared_ptr<const TracedMesh>> meshes_;
   std::vector<const TracedMesh*> locked_;  // each mesh once, in the order of locks
   mutable std::mutex mutex_;               // of what follows: the table of the last query
   mutable std::shared_ptr<const simt::Memory> table_;
@@ -161,11 +160,9 @@ class TracedMesh {
   // Finds closest hits or, if out.any is wanted, only whether there are hits. `out` has `count`
   // rows for each result that is wanted.
   void trace(const RayQuery& query, HitArrays out) const;
-  // Finds the closest points of the mesh to points. With `is_signed`, out.t is negative inside the
-  // mesh.
-  void closest(const RayQuery& query, HitArrays out, bool is_signed) const;
-  // Sets out.any for points inside the mesh.
-  void contains(const RayQuery& query, const HitArrays& out) const;
+  // Finds the `closest` points of the mesh to points; whether they are `inside`: sets out.any there,
+  // and negates out.t.
+  void query_points(const RayQuery& query, HitArrays out, bool closest, bool inside) const;
   // With `unique`, hits of a ray at one distance count once; the first of them is listed.
   void count(const RayQuery& query, bool unique, std::uint32_t* counts) const;
   // `allocate` gets the splits, one more than there are rays, and returns the arrays to be filled.
@@ -214,7 +211,8 @@ class TracedMesh {
   simt::Buffer<Vec3> next_vertices_;
   simt::Buffer<std::uint32_t> masks_;  // of the triangles; empty: all bits
   bool hides_triangles_ = false;       // a mask is 0
-  TracedBatch filtered_{{this}};       // for queries with a filter
+  // This mesh, which it does not own; for queries with a filter.
+  TracedBatch filtered_{{std::shared_ptr<const TracedMesh>(std::shared_ptr<void>(), this)}};
   std::unique_ptr<kdtree::Workspace> workspace_;
   kdtree::TreeArrays ordered_;  // on a GPU until the first update
   kdtree::DeviceTree tree_;
