@@ -7,8 +7,8 @@ import numpy as np
 
 class RayInput:
     # arrays: of points, or of rays: origins, directions, t_min, t_max, worlds, masks.
-    # one_for_all: t_min, t_max, world, mask and side of rays for which there is no array.
-    def __init__(self, arrays: Sequence[Any | None], *one_for_all: float) -> None: ...
+    # for_all: t_min, t_max, world, mask and side of rays for which there is no array.
+    def __init__(self, arrays: Sequence[Any | None], *for_all: float) -> None: ...
     @property
     def shape(self) -> tuple[int, ...]: ...
     @property

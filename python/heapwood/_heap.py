@@ -51,9 +51,8 @@ class Heap:
     def select(self, module: Any) -> None:
         """A cupy.RawModule that includes heapwood/malloc.hpp allocates from this heap."""
         handle = ctypes.create_string_buffer(self.handle, len(self.handle))
-        module.get_global("heapwood_device_heap").copy_from_host(
-            ctypes.addressof(handle), len(handle)
-        )
+        module.get_global("heapwood_device_heap").copy_from_host(ctypes.addressof(handle),
+                                                                 len(handle))
 
     def stats(self) -> HeapStats:
         """Waits for the GPU."""

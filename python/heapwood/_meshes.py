@@ -4,6 +4,7 @@ scenes, traced in one call."""
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -41,7 +42,7 @@ class MeshScene(Scene):
             raise ValueError("meshes: there are none: expected at least one")
         self._lock = threading.Lock()  # of move() and update()
         self._begins = np.cumsum([0, *map(len, vertices)])
-        self._first_triangles = np.cumsum([0, *map(len, triangles)])
+        self._firsts = Shared(np.cumsum([0, *map(len, triangles)]))  # triangles
         self._transforms = np.tile(np.eye(3, 4), (len(vertices), 1, 1))
         if transforms is not None:
             self._transforms = self._checked(transforms)
@@ -56,23 +57,20 @@ class MeshScene(Scene):
                     f" {int(xp.amax(t))}, but there are {end - begin}"
                 )
             shifted.append(t + int(begin))
-        counts = np.diff(self._first_triangles)
-        self._shared_firsts = Shared(self._first_triangles)
-        self._shared_meshes = Shared(np.repeat(np.arange(len(counts)), counts))
+        counts = np.diff(self._firsts.array)
+        self._meshes = Shared(np.repeat(np.arange(len(counts)), counts))
         self._masks = mask_bits(masks, counts.shape, "mesh")
         if self._masks is not None:
-            masks = self._masks[self._shared_meshes.array]
+            masks = self._masks[self._meshes.array]
         super().__init__(self._before, xp.concatenate(shifted), masks=masks, **options)
 
     def __reduce__(self) -> tuple[Any, ...]:
         vertices, triangles = to_host(self._before), self.triangles.astype(np.int64)
-        meshes = [
-            (vertices[v:end], triangles[t:last] - v)
-            for v, end, t, last in zip(
-                self._begins, self._begins[1:], self._first_triangles, self._first_triangles[1:]
-            )
-        ]
-        return _restored, (meshes, self._transforms, {**self._options, "masks": self._masks})
+        begins, firsts = self._begins, self._firsts.array
+        ends = zip(begins, begins[1:], firsts, firsts[1:])
+        meshes = [(vertices[v:end], triangles[t:last] - v) for v, end, t, last in ends]
+        options = {**self._options, "transforms": self._transforms, "masks": self._masks}
+        return functools.partial(MeshScene, **options), (meshes,)
 
     def move(self, transforms: Any) -> None:
         """Places the meshes and builds a new tree. transforms: as of MeshScene, on any device."""
@@ -98,8 +96,8 @@ class MeshScene(Scene):
         xp, _ = library_of(ids)
         ids = xp.asarray(ids, dtype=xp.int64)
         found = (ids >= 0) & (ids < self.triangle_count)
-        meshes = self._shared_meshes.like(ids)[xp.where(found, ids, 0)]
-        first = self._shared_firsts.like(ids)[meshes]
+        meshes = self._meshes.like(ids)[xp.where(found, ids, 0)]
+        first = self._firsts.like(ids)[meshes]
         return xp.where(found, meshes, -1), xp.where(found, ids - first, -1)
 
     def _checked(self, transforms: Any) -> np.ndarray:
@@ -115,15 +113,11 @@ class MeshScene(Scene):
         return np.column_stack([self._begins[:-1], self._transforms.reshape(-1, 12)])
 
 
-def _restored(meshes: Any, transforms: np.ndarray, options: dict[str, Any]) -> MeshScene:
-    return MeshScene(meshes, transforms=transforms, **options)
-
-
 class SceneBatch(RayCaster):
-    """Scenes on one device, with the same `watertight`, whose rays are traced in one call."""
+    """Scenes on one device, with the same `watertight`, whose rays are traced in one call. They are
+    not copied, and may be updated at any time."""
 
     def __init__(self, scenes: Sequence[Scene]) -> None:
-        """The scenes are not copied: they may be updated at any time."""
         self.scenes = tuple(scenes)
         if not self.scenes:
             raise ValueError("scenes: there are none: expected at least one")
@@ -132,6 +126,9 @@ class SceneBatch(RayCaster):
             if len(found) > 1:
                 raise ValueError(f"scenes: {name}: {found}: expected the same in all of them")
         self._core = _core.Scene([scene._core for scene in self.scenes])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SceneBatch, (self.scenes,)
 
     def cast_rays(
         self, worlds: Any, rays: Any, directions: Any = None, *, out: Any = None,

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import numbers
 import operator
@@ -143,8 +144,8 @@ class RayCaster:
         world, all_worlds = self._each("worlds", worlds, 0, shape, stream, 0, whole=True)
         bits, all_bits = self._each("masks", masks, -1, shape, stream, whole=True)
         arrays = [second or first, first if second else None, low, high, world, bits]
-        one_for_all = all_low, all_high, all_worlds, all_bits & 0xFFFFFFFF, _side(cull)
-        input_ = _core.RayInput([a.core if a else None for a in arrays], *one_for_all, False)
+        for_all = all_low, all_high, min(all_worlds, INVALID_ID), all_bits & 0xFFFFFFFF, _side(cull)
+        input_ = _core.RayInput([a.core if a else None for a in arrays], *for_all, False)
         return first, input_, streams_of(*arrays)
 
     def _points(self, points: Any, max_distance: Any, stream: int | None) -> _Given:
@@ -207,7 +208,7 @@ class RayCaster:
                 raise ValueError(f"{name}: {number}: must be at least {lowest}")
             return None, number
         array = to_array(name, value, stream, whole=whole)
-        if whole:
+        if whole and (stream is None or isinstance(array, np.ndarray)):
             array = to_int32(array)
         if _common_shape(shape_of(array), shape) == shape:
             array = spread(name, array, shape)
@@ -258,13 +259,12 @@ class Scene(RayCaster):
         options["masks"] = mask_bits(masks, indices.shape[:1], "triangle")
         bits = np.empty(0, np.uint32) if options["masks"] is None else options["masks"]
         streams, arguments = streams_of(corners, indices), [*options.values()][:-1]
-        self._core = _core.Scene(
-            corners.core, indices.core, *arguments, streams, self._poses(), bits
-        )
+        self._core = _core.Scene(corners.core, indices.core, *arguments, streams, self._poses(),
+                                 bits)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickles mesh and options; a copy or an unpickled scene builds its own tree."""
-        return _restored, (*self._core.mesh(), self._options)
+        return functools.partial(Scene, **self._options), self._core.mesh()
 
     @property
     def vertex_count(self) -> int:
@@ -457,10 +457,6 @@ def load_mesh(source: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndarray]:
     Returns vertices, (V, 3) float64 in the file's coordinates, and triangles, (T, 3) uint32.
     """
     return _core.load_mesh(os.fsdecode(source))
-
-
-def _restored(vertices: np.ndarray, triangles: np.ndarray, options: dict[str, Any]) -> Scene:
-    return Scene(vertices, triangles, **options)
 
 
 def _common_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...] | None:

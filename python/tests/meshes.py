@@ -59,12 +59,10 @@ def sphere(rings: int = 12, radius: float = 1.0) -> tuple[np.ndarray, np.ndarray
     vertices[0] = vertices[0, :1]
     i, j = np.meshgrid(np.arange(rings), np.arange(columns), indexing="ij")
     k = (j + 1) % columns
-    at = lambda ring, column: (
-        ring * columns
-        + np.where(  # noqa: E731
-            (ring == 0) | (ring == rings), 0, column
-        )
-    )
+
+    def at(ring, column):
+        return ring * columns + np.where((ring == 0) | (ring == rings), 0, column)
+
     upper = np.stack([at(i, j), at(i + 1, k), at(i + 1, j)], -1)[:-1].reshape(-1, 3)
     lower = np.stack([at(i, j), at(i, k), at(i + 1, k)], -1)[1:].reshape(-1, 3)
     return vertices.reshape(-1, 3) * radius, np.concatenate([upper, lower]).astype(np.int32)

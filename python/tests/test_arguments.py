@@ -47,9 +47,7 @@ def test_whole_numbers_are_coordinates(scene):
     np.testing.assert_array_equal(whole.bounds[1], [9, 9, 0])
 
 
-@pytest.mark.parametrize(
-    "index", ["u1", "i1", "u2", "i2", "i4", "i8", "u4", "u8", ">u4", ">i8"]
-)
+@pytest.mark.parametrize("index", ["u1", "i1", "u2", "i2", "i4", "i8", "u4", "u8", ">u4", ">i8"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_indices_have_any_type_of_whole_numbers(dtype, index):
     scene = hw.Scene(VERTICES.astype(dtype), TRIANGLES.astype(index), device="cpu")
@@ -116,9 +114,8 @@ def test_no_origins_and_no_mesh(scene):
 )
 def test_ends_of_intervals(scene, t_max, expected):
     np.testing.assert_array_equal(scene.cast_rays(RAYS, t_max=t_max, t_min=None).t_hit, expected)
-    np.testing.assert_array_equal(
-        scene.test_occlusions(RAYS, t_max=t_max, t_min=0), np.isfinite(expected)
-    )
+    np.testing.assert_array_equal(scene.test_occlusions(RAYS, t_max=t_max, t_min=0),
+                                  np.isfinite(expected))
 
 
 def test_devices_have_several_forms():

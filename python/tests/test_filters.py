@@ -117,13 +117,14 @@ def test_wrong_worlds_and_masks():
     scenes = [hw.Scene(*cube(), device="cpu"), hw.MeshScene([sphere()], device="cpu")]
     batch, rays = hw.SceneBatch(scenes), random_rays(5)
     assert batch.cast_rays([], np.empty((0, 6))).t_hit.shape == (0,)
-    for wrong in 2, -1:
-        with pytest.raises(ValueError, match="worlds: that of ray 3: expected 0 to 1"):
-            batch.test_occlusions([0, 1, 0, wrong, wrong], rays)
-        with pytest.raises(ValueError, match="worlds: "):
-            batch.cast_rays(wrong, rays)
-    with pytest.raises(ValueError, match=r"worlds: shape \(4,\): expected a number, or \(5,\)"):
-        batch.cast_rays([0, 1, 0, 1], rays)
+    for worlds, match in (
+        *[([0, 1, 0, k, k], "that of ray 3: expected 0 to 1") for k in (2, -1)],
+        *[(2, "that of ray 0: expected"), (-1, "-1: must be at least 0"), (2**40, "that of ray 0")],
+        ([0, 1, 0, 1], r"shape \(4,\): expected a number, or \(5,\)"),
+    ):
+        for query in batch.cast_rays, batch.test_occlusions:
+            with pytest.raises(ValueError, match="worlds: " + match):
+                query(worlds, rays)
     for name, value in ("worlds", 0.5), ("worlds", [0.5]), ("masks", 1.0):
         with pytest.raises(TypeError, match=f"{name}: .*: expected (a )?whole number"):
             batch.cast_rays(**{"worlds": 0, "rays": rays, name: value})

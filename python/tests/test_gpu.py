@@ -56,12 +56,10 @@ def assert_same_hits(hits, expected) -> None:
     assert same.mean() > 0.9995
     assert (ids != hw.INVALID_ID).any()
     np.testing.assert_allclose(host(hits.t_hit)[same], expected.t_hit[same], rtol=1e-4, atol=1e-5)
-    np.testing.assert_allclose(
-        host(hits.primitive_uvs)[same], expected.primitive_uvs[same], atol=2e-3
-    )
-    np.testing.assert_allclose(
-        host(hits.primitive_normals)[same], expected.primitive_normals[same], atol=1e-5
-    )
+    np.testing.assert_allclose(host(hits.primitive_uvs)[same], expected.primitive_uvs[same],
+                               atol=2e-3)
+    np.testing.assert_allclose(host(hits.primitive_normals)[same], expected.primitive_normals[same],
+                               atol=1e-5)
 
 
 # NumPy arrays, a scene on the GPU
@@ -546,9 +544,8 @@ def test_wrong_tensors(torch, gpu):
 def test_exhausted_memory_of_the_gpu(torch):
     vertices, triangles = sphere(600)  # 1.4 million
     torch.cuda.empty_cache()
-    taken = torch.empty(
-        torch.cuda.mem_get_info()[0] - (128 << 20), dtype=torch.uint8, device="cuda"
-    )
+    taken = torch.empty(torch.cuda.mem_get_info()[0] - (128 << 20), dtype=torch.uint8,
+                        device="cuda")
     with pytest.raises(hw.OutOfMemory, match="cuda:0: "):
         hw.Scene(vertices, triangles, device="cuda")
     del taken

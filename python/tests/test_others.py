@@ -70,9 +70,8 @@ def rays_of(vertices):
 def test_hits_of_open3d(name, vertices, triangles):
     o3d = pytest.importorskip("open3d", exc_type=ImportError)
     scene = o3d.t.geometry.RaycastingScene()
-    scene.add_triangles(
-        o3d.core.Tensor(vertices.astype(np.float32)), o3d.core.Tensor(triangles.astype(np.uint32))
-    )
+    scene.add_triangles(o3d.core.Tensor(vertices.astype(np.float32)),
+                        o3d.core.Tensor(triangles.astype(np.uint32)))
     rays, size = rays_of(vertices)
     rays = rays.astype(np.float32)
     theirs = {key: value.numpy() for key, value in scene.cast_rays(o3d.core.Tensor(rays)).items()}
@@ -82,9 +81,7 @@ def test_hits_of_open3d(name, vertices, triangles):
     both_miss = np.isinf(hits.t_hit) & np.isinf(theirs["t_hit"])
     assert np.mean(~(same_distance | both_miss)) <= 5e-4
     same = (hits.primitive_ids == theirs["primitive_ids"]) & ~both_miss
-    np.testing.assert_allclose(
-        hits.primitive_uvs[same], theirs["primitive_uvs"][same], atol=2e-2
-    )
+    np.testing.assert_allclose(hits.primitive_uvs[same], theirs["primitive_uvs"][same], atol=2e-2)
     turned = np.einsum("ij,ij->i", hits.primitive_normals, theirs["primitive_normals"])
     assert np.mean(turned[same] > 0.999) > 0.999
     occluded = scene.test_occlusions(o3d.core.Tensor(rays)).numpy()
@@ -96,9 +93,8 @@ def test_hits_of_open3d(name, vertices, triangles):
     assert np.mean(mine.count_intersections(rays) != counts) <= 5e-2
     points = rays[:2000, :3]
     distance = scene.compute_distance(o3d.core.Tensor(points)).numpy()
-    np.testing.assert_allclose(
-        mine.closest_points(points).distance, distance, rtol=1e-4, atol=1e-6 * size
-    )
+    np.testing.assert_allclose(mine.closest_points(points).distance, distance, rtol=1e-4,
+                               atol=1e-6 * size)
     mesh = pytest.importorskip("trimesh").Trimesh(vertices, triangles)
     if mesh.is_watertight:
         inside = scene.compute_occupancy(o3d.core.Tensor(points)).numpy() > 0

@@ -53,9 +53,8 @@ def test_closest_points_are_those_of_brute_force(name, options):
         for distance in (of_triangle, np.linalg.norm(points - closest.points, axis=1)):
             np.testing.assert_allclose(distance, expected.min(axis=1), **precision)
         np.testing.assert_allclose(closest.distance, expected.min(axis=1), **precision)
-        np.testing.assert_allclose(
-            scene.interpolate(closest, vertices), closest.points, **precision
-        )
+        np.testing.assert_allclose(scene.interpolate(closest, vertices), closest.points,
+                                   **precision)
         u, v = closest.primitive_uvs.T
         assert (u >= 0).all() and (v >= 0).all() and (u + v <= 1 + 1e-6).all()
 
@@ -74,9 +73,8 @@ def test_triangles_without_area_and_needles_are_found():
     needles = corners.reshape(-1, 3), np.arange(1200).reshape(-1, 3)
     points = points_around(needles)
     expected = brute_force(needles, points).min(axis=1)
-    np.testing.assert_allclose(
-        scene_of(needles).closest_points(points).distance, expected, rtol=1e-6
-    )
+    np.testing.assert_allclose(scene_of(needles).closest_points(points).distance, expected,
+                               rtol=1e-6)
 
 
 def test_large_coordinates_distances_and_scenes():

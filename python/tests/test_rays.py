@@ -77,9 +77,8 @@ def test_occlusions_are_where_closest_hits_are():
         scene = scene_of(soup(500), watertight=watertight)
         rays = random_rays(20000, centre=(0.5, 0.5, 0.5)).astype(np.float32)
         hits = scene.cast_rays(rays)
-        np.testing.assert_array_equal(
-            scene.test_occlusions(rays), hits.primitive_ids != hw.INVALID_ID
-        )
+        np.testing.assert_array_equal(scene.test_occlusions(rays),
+                                      hits.primitive_ids != hw.INVALID_ID)
 
 
 def test_counts_and_lists_are_those_of_brute_force():
@@ -172,9 +171,8 @@ def test_triangles_in_many_leaves_count_once():
     triangles = np.concatenate([ids, [[9000, 9001, 9002]]])
     random = np.random.default_rng(3)
     origins = np.c_[random.random((2000, 2)), np.full(2000, -2.0)]
-    lists = scene_of((vertices, triangles)).list_intersections(
-        origins, np.tile([0, 0, 1.0], (2000, 1))
-    )
+    lists = scene_of((vertices, triangles)).list_intersections(origins,
+                                                               np.tile([0, 0, 1.0], (2000, 1)))
     assert np.count_nonzero(lists.primitive_ids == 3000) == 2000
 
 
@@ -192,9 +190,8 @@ def test_double_precision_far_from_the_origin():
     rays = random_rays(2000, 2)
     far = rays.copy()
     far[:, :3] += centre
-    np.testing.assert_allclose(
-        scene.cast_rays(far).t_hit, near.cast_rays(rays).t_hit, rtol=1e-5, atol=1e-5
-    )
+    np.testing.assert_allclose(scene.cast_rays(far).t_hit, near.cast_rays(rays).t_hit, rtol=1e-5,
+                               atol=1e-5)
     np.testing.assert_allclose(scene.bounds, [centre - 1, centre + 1])
 
 
@@ -208,9 +205,8 @@ def test_shapes_of_results_follow_the_rays():
     flat = scene.cast_rays(rays.reshape(-1, 6))
     np.testing.assert_array_equal(hits.t_hit.ravel(), flat.t_hit)
     assert scene.cast_rays(rays[0, 0, 0]).t_hit.shape == ()
-    parts = scene.cast_rays(
-        np.ascontiguousarray(rays[..., :3]), np.ascontiguousarray(rays[..., 3:])
-    )
+    parts = scene.cast_rays(np.ascontiguousarray(rays[..., :3]),
+                            np.ascontiguousarray(rays[..., 3:]))
     np.testing.assert_array_equal(hits.t_hit, parts.t_hit)
 
 
@@ -316,9 +312,8 @@ def test_weights_are_those_of_points_in_the_triangle():
     points = np.einsum("ij,ijk->ik", w, small.reshape(-1, 3, 3)[k])
     along = random.normal(size=points.shape)
     for watertight in False, True:
-        hits = scene_of((vertices, triangles), watertight=watertight).cast_rays(
-            points - 3 * along, along
-        )
+        hits = scene_of((vertices, triangles), watertight=watertight).cast_rays(points - 3 * along,
+                                                                                along)
         u, v = hits.primitive_uvs.astype(float).T
         assert np.all((u >= 0) & (v >= 0) & (u + v <= 1))
         assert np.mean(hits.primitive_ids == k) > 0.9

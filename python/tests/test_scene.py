@@ -160,13 +160,11 @@ def test_meshes_of_files_and_names(tmp_path):
 
 
 def test_the_command_line():
-    done = subprocess.run(
-        [sys.executable, "-m", "heapwood", "--version"], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-m", "heapwood", "--version"], capture_output=True,
+                          text=True, check=True)
     assert "heapwood" in done.stdout
-    failed = subprocess.run(
-        [sys.executable, "-m", "heapwood", "build", "nothing"], capture_output=True, text=True
-    )
+    failed = subprocess.run([sys.executable, "-m", "heapwood", "build", "nothing"],
+                            capture_output=True, text=True)
     assert failed.returncode == 2 and "heapwood: error: " in failed.stderr
 
 

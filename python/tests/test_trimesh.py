@@ -37,9 +37,8 @@ def test_copies_build_their_own_scene(copied):
 
 def test_locations_of_all_hits():
     ray = intersector(layers(3))
-    points, rays, triangles = ray.intersects_location(
-        [[0.3, 0.1, -1], [9, 9, 9], [0.1, 0.3, 5]], [[0, 0, 1], [0, 0, 1], [0, 0, -2]]
-    )
+    points, rays, triangles = ray.intersects_location([[0.3, 0.1, -1], [9, 9, 9], [0.1, 0.3, 5]],
+                                                      [[0, 0, 1], [0, 0, 1], [0, 0, -2]])
     assert rays.tolist() == [0, 0, 0, 2, 2, 2]
     np.testing.assert_allclose(points[:, 2], [0, 1, 2, 2, 1, 0], atol=1e-6)
     np.testing.assert_allclose(points[:3, :2], [[0.3, 0.1]] * 3, atol=1e-6)
