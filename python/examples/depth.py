@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Depth cameras in several worlds, each with its own boxes, in one call; with PyTorch if installed.
+"""Depth cameras in several worlds, each with its own boxes, in one call; on a GPU by PyTorch.
 
 Colours are depths, from yellow, 4 m, to blue, 14 m. What is in the shadow of the sun is darker.
 
@@ -41,7 +41,7 @@ def main() -> None:
     right = np.stack([-np.sin(around), np.cos(around), np.zeros(COUNT)], -1)
     directions = pixels @ np.stack([right, np.cross(forward, right), forward], 1)[:, None]
     worlds, origins = np.arange(COUNT)[:, None, None], origins[:, None, None]
-    if torch:  # arrays on the scenes' device: nothing is copied
+    if torch and "cuda" in batch.device:  # arrays on the scenes' device are not copied
         worlds, origins, directions = (
             torch.as_tensor(a, device=batch.device) for a in (worlds, origins, directions)
         )
