@@ -21,7 +21,7 @@ except ImportError:
 
 COUNT, WIDTH, HEIGHT, BOXES = 12, 256, 192, 40
 INTRINSICS = np.array([[220.0, 0, WIDTH / 2], [0, 220, HEIGHT / 2], [0, 0, 1]])
-SUN = [0.5, 0.3, 0.8]
+SUN = np.array([0.5, 0.3, 0.8])
 
 
 def main() -> None:
@@ -40,14 +40,14 @@ def main() -> None:
     forward = -origins / np.linalg.norm(origins, axis=-1, keepdims=True)
     right = np.stack([-np.sin(around), np.cos(around), np.zeros(COUNT)], -1)
     directions = pixels @ np.stack([right, np.cross(forward, right), forward], 1)[:, None]
-    worlds, origins = np.arange(COUNT)[:, None, None], origins[:, None, None]
+    worlds, origins, sun = np.arange(COUNT)[:, None, None], origins[:, None, None], SUN
     if torch and "cuda" in batch.device:  # arrays on the scenes' device are not copied
-        worlds, origins, directions = (
-            torch.as_tensor(a, device=batch.device) for a in (worlds, origins, directions)
+        worlds, origins, directions, sun = (
+            torch.as_tensor(a, device=batch.device) for a in (worlds, origins, directions, SUN)
         )
     depth = batch.cast_rays(worlds, origins, directions).t_hit
     points = origins + 0.999 * depth[..., None] * directions
-    shadow = batch.test_occlusions(worlds, points, SUN)
+    shadow = batch.test_occlusions(worlds, points, sun)
     depth, shadow = (a.cpu().numpy() if hasattr(a, "cpu") else a for a in (depth, shadow))
     print(f"{batch.device}: {COUNT} worlds, {depth.size} rays: {np.isfinite(depth).mean():.0%} hit,"
           f" {shadow.mean():.0%} in the shadow; median depth {np.median(depth):.1f} m")
