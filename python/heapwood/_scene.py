@@ -128,7 +128,7 @@ class RayCaster:
 
     def _rays(
         self, rays: Any, directions: Any, stream: int | None, t_min: Any = 0.0,
-        t_max: Any = math.inf, cull: str | None = None, masks: Any = None, worlds: Any = 0,
+        t_max: Any = math.inf, cull: str | None = None, masks: Any = None, worlds: Any = None,
     ) -> _Given:
         if directions is None:
             first = import_value("rays", rays, stream, self._gpu, 6)

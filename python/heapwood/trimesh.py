@@ -60,12 +60,8 @@ class RayMeshIntersector:
         return points, rays, triangles
 
     def intersects_id(
-        self,
-        ray_origins: Any,
-        ray_directions: Any,
-        multiple_hits: bool = True,
-        max_hits: int | None = None,
-        return_locations: bool = False,
+        self, ray_origins: Any, ray_directions: Any, multiple_hits: bool = True,
+        max_hits: int | None = None, return_locations: bool = False,
     ) -> tuple[np.ndarray, ...]:
         """Returns triangles (m,), rays (m,) and, if wanted, the points of hits (m, 3).
 
@@ -75,11 +71,8 @@ class RayMeshIntersector:
         if multiple_hits:
             lists = self.scene.list_intersections(origins, directions, unique=True)
             wanted = _first_of_each(lists, max_hits)
-            rays, triangles, t = (
-                lists.ray_ids[wanted],
-                lists.primitive_ids[wanted],
-                lists.t_hit[wanted],
-            )
+            rays, triangles, t = lists.ray_ids, lists.primitive_ids, lists.t_hit
+            rays, triangles, t = rays[wanted], triangles[wanted], t[wanted]
         else:
             hits = self.scene.cast_rays(origins, directions)
             (rays,) = np.nonzero(hits.primitive_ids != INVALID_ID)
