@@ -10,7 +10,7 @@ import operator
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,18 +20,6 @@ from ._arrays import interpolate, shape_of, spread, streams_of, to_array, to_hos
 
 # The primitive id of a ray without a hit.
 INVALID_ID = 0xFFFFFFFF
-
-# The types and the last axes of results.
-_FIELDS = {
-    "t_hit": ("float32", ()),
-    "distance": ("float32", ()),
-    "points": ("", (3,)),  # of the type of the query's points
-    "primitive_ids": ("uint32", ()),
-    "primitive_uvs": ("float32", (2,)),
-    "primitive_normals": ("float32", (3,)),
-}
-# What a query takes: rays or points, the checked input, and the streams to wait for.
-_Given = tuple[Imported, _core.RayInput, list[int]]
 
 
 class _Named:
@@ -107,6 +95,20 @@ class Tree:
         return self.tree_bytes + self.record_bytes + self.mesh_bytes + self.builder_bytes
 
 
+# The types and the last axes of results.
+_FIELDS: dict[str, tuple[str, tuple[int, ...]]] = {
+    "t_hit": ("float32", ()),
+    "distance": ("float32", ()),
+    "points": ("", (3,)),  # of the type of the query's points
+    "primitive_ids": ("uint32", ()),
+    "primitive_uvs": ("float32", (2,)),
+    "primitive_normals": ("float32", (3,)),
+}
+_Result = TypeVar("_Result", RayHits, ClosestPoints)
+# What a query takes: rays or points, the checked input, and the streams to wait for.
+_Given = tuple[Imported, _core.RayInput, list[int]]
+
+
 class RayCaster:
     """Base of what traces rays: checks arguments, allocates results."""
 
@@ -156,7 +158,9 @@ class RayCaster:
         input_ = _core.RayInput(arrays, 0.0, for_all, 0, 0, 0, True)
         return first, input_, streams_of(first, limit)
 
-    def _run(self, query: Any, kind: Any, given: _Given, out: Any, stream: int | None) -> Any:
+    def _run(
+        self, query: Any, kind: type[_Result], given: _Given, out: Any, stream: int | None
+    ) -> _Result:
         """Results of `kind`, in new arrays or in those of the caller's `out`."""
         first, input_, streams = given
         fields = list(kind.__dataclass_fields__)
@@ -172,8 +176,8 @@ class RayCaster:
             dtype, more = _FIELDS[name]
             given_output = None if out is None else getattr(out, name)
             if out is None:
-                dtype = dtype or ("float64" if input_.is_double else "float32")
-                outputs.append(Output(first, (*input_.shape, *more), dtype))
+                number = dtype or ("float64" if input_.is_double else "float32")
+                outputs.append(Output(first, input_.shape + more, number))
             elif given_output is None:
                 outputs.append(None)
             else:
