@@ -22,18 +22,10 @@ class Heap final : public GpuHeap {
     return {reinterpret_cast<const char*>(&handle), sizeof(handle)};
   }
   std::uintptr_t address() const override { return std::bit_cast<std::uintptr_t>(heap_.ref()); }
-  std::vector<std::pair<std::string, std::uint64_t>> stats() const override {
+  std::vector<std::uint64_t> stats() const override {
     const heap_stats s = heap_.stats();
-    return {{"bytes", s.bytes},
-            {"max_request", s.max_request},
-            {"full", s.full},
-            {"too_large", s.too_large},
-            {"first_refused_bytes", s.first_refused_bytes},
-            {"used", s.used},
-            {"free", s.free},
-            {"held", s.held},
-            {"metadata", s.metadata},
-            {"largest_hole", s.largest_hole}};
+    return {s.bytes, s.max_request, s.full, s.too_large, s.first_refused_bytes,
+            s.used,  s.free,        s.held, s.metadata,  s.largest_hole};
   }
   void reset(std::uintptr_t stream) override {
     heap_.reset(reinterpret_cast<cudaStream_t>(stream));

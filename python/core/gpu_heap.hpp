@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace heapwood::python {
@@ -20,8 +19,8 @@ class GpuHeap {
   // The bytes of a heapwood::heap_handle, and the address of a copy of it in the GPU's memory.
   virtual std::string handle() const = 0;
   virtual std::uintptr_t address() const = 0;
-  // The members of heapwood::heap_stats by name.
-  virtual std::vector<std::pair<std::string, std::uint64_t>> stats() const = 0;
+  // HeapStats (python/heapwood/_heap.py): the members of heapwood::heap_stats, in this order.
+  virtual std::vector<std::uint64_t> stats() const = 0;
   // `stream`: a cudaStream_t.
   virtual void reset(std::uintptr_t stream) = 0;
   virtual bool make_room(std::size_t bytes) = 0;

@@ -10,13 +10,12 @@ Voxels are the cells of a grid whose centres are inside.
 import sys
 
 import numpy as np
+from city import boxes
 from picture import colours, save_png
 
 import heapwood as hw
 
 PIXELS, RADIUS, CELL = 512, 0.6, 0.125
-# The corners of a cell's side at the high end of an axis, counter-clockwise from outside.
-SIDE = np.array([[1, 0, 0], [1, 1, 0], [1, 1, 1], [1, 0, 1]])
 
 
 def knot(along: int, around: int) -> tuple[np.ndarray, np.ndarray]:
@@ -52,17 +51,11 @@ def draw_voxels() -> np.ndarray:
     scene = hw.Scene(*knot(1000, 80))
     low, high = scene.bounds
     axes = [np.arange(low[k] + CELL / 2, high[k], CELL) for k in range(3)]
-    filled = scene.contains(np.stack(np.meshgrid(*axes, indexing="ij"), -1))
+    centres = np.stack(np.meshgrid(*axes, indexing="ij"), -1)
+    filled = scene.contains(centres)
     print(f"{filled.sum()} of {filled.size} cells, a volume of {filled.sum() * CELL**3:.2f}")
-    padded, quads = np.pad(filled, 1), []
-    for axis in range(3):
-        side = np.roll(SIDE, axis, axis=1)
-        for step, corners in (1, side), (-1, side[::-1] - np.eye(3, dtype=int)[axis]):
-            is_open = padded & ~np.roll(padded, -step, axis)
-            quads.append((np.argwhere(is_open) - 1)[:, None] + corners)
-    vertices = np.concatenate(quads).reshape(-1, 3) * CELL + low
-    triangles = np.arange(0, len(vertices), 4)[:, None, None] + [[0, 1, 2], [0, 2, 3]]
-    voxels = hw.Scene(vertices, triangles.reshape(-1, 3))
+    stands = centres[filled] - [0, 0, CELL / 2]
+    voxels = hw.Scene(*boxes(stands, np.full_like(stands, CELL)))
     return voxels.render(PIXELS, PIXELS, eye=(3, 5, 9), target=(0, -0.2, 0))
 
 

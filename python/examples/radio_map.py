@@ -32,7 +32,7 @@ def main() -> None:
     crossed = scene.count_intersections(antenna, lines, t_max=0.99999)
     km = np.linalg.norm(lines, axis=-1) / 1000
     loss = 32.4 + 20 * np.log10(km) + 20 * np.log10(1000 * GHZ) + DB_PER_WALL * crossed
-    indoors = scene.test_occlusions(receivers, np.broadcast_to([0.0, 0, 1], lines.shape).copy())
+    indoors = scene.test_occlusions(receivers, [0.0, 0, 1])
     picture = colours(-loss, -135, -75)
     picture[indoors] = 90
     in_sight = (crossed == 0) & ~indoors

@@ -56,7 +56,7 @@ class Heap:
 
     def stats(self) -> HeapStats:
         """Waits for the GPU."""
-        return HeapStats(**dict(self._open().stats()))
+        return HeapStats(*self._open().stats())
 
     def reset(self, stream: int = 0) -> None:
         """Frees all blocks, in the order of the stream (a cudaStream_t)."""
