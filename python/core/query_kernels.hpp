@@ -145,7 +145,7 @@ template <class Intersection, bool Any>
 struct FilterKernel {
   using Scratch = render::SlopeScratch;
   static constexpr unsigned block_threads = 64;
-  static constexpr unsigned blocks_per_multiprocessor = 20;
+  static constexpr unsigned blocks_per_multiprocessor = 20;  // a scene's pointers take registers
 
   const FilteredScene<Intersection>* scenes;
   std::uint32_t scene_count;
@@ -215,7 +215,8 @@ struct PacketKernel {
 
   template <class Warp>
   void operator()(Warp& warp, Scratch& scratch) const {
-    const auto& [from, rays] = scratch.block;
+    const std::vector<QueryRay>& from = scratch.block.from;
+    const std::vector<kdtree::Ray>& rays = scratch.block.rays;
     for_blocks(warp, in, scratch.block, [&](std::size_t begin) {
       if (out.any != nullptr)
         return kdtree::any_hits(tree, rays.data(), out.any + begin, rays.size(), true);

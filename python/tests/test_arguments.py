@@ -25,13 +25,9 @@ def scene() -> hw.Scene:
 @pytest.mark.parametrize(
     "rays",
     [
-        np.repeat(RAYS, 2, axis=0)[::2],
-        np.repeat(RAYS, 2, axis=1)[:, ::2],
-        np.asfortranarray(RAYS),
-        RAYS.astype(">f8"),
-        RAYS.astype(np.longdouble),
-        RAYS.astype(np.float16),
-        RAYS.tolist(),
+        np.repeat(RAYS, 2, axis=0)[::2], np.repeat(RAYS, 2, axis=1)[:, ::2],
+        np.asfortranarray(RAYS), RAYS.astype(">f8"), RAYS.astype(np.longdouble),
+        RAYS.astype(np.float16), RAYS.tolist(),
     ],
 )
 def test_rays_are_copied_where_they_have_to_be(scene, rays):
@@ -66,12 +62,8 @@ def test_meshes_are_copied_where_they_have_to_be():
 
 def test_origins_and_directions_broadcast(scene):
     origins, down = RAYS[:, :3], np.array([0, 0, -1.0])
-    for first, second in [
-        (origins, RAYS[:, 3:]),
-        (origins, down),
-        (origins, [down]),
-        (origins, [0, 0, -1]),
-    ]:
+    for first, second in [(origins, RAYS[:, 3:]), (origins, down), (origins, [down]),
+                          (origins, [0, 0, -1])]:
         np.testing.assert_array_equal(scene.cast_rays(first, second).t_hit, T_HIT)
     assert scene.cast_rays(origins[:1], RAYS[:, 3:]).t_hit.tolist() == [1, 1]
     assert scene.cast_rays(origins[0], RAYS[:, 3:]).t_hit.tolist() == [1, 1]
@@ -101,15 +93,9 @@ def test_no_origins_and_no_mesh(scene):
 @pytest.mark.parametrize(
     "t_max, expected",
     [
-        (None, T_HIT),
-        (np.array(2.0), T_HIT),
-        (np.array(2), T_HIT),
-        (np.float32(0.5), [np.inf, np.inf]),
-        (1, [np.inf, np.inf]),
-        (np.array([2, 2]), T_HIT),
-        ([2, 2], T_HIT),
-        (np.array([2.0]), T_HIT),
-        (np.array([2, 9, 2, 9])[::2], T_HIT),
+        (None, T_HIT), (np.array(2.0), T_HIT), (np.array(2), T_HIT),
+        (np.float32(0.5), [np.inf, np.inf]), (1, [np.inf, np.inf]), (np.array([2, 2]), T_HIT),
+        ([2, 2], T_HIT), (np.array([2.0]), T_HIT), (np.array([2, 9, 2, 9])[::2], T_HIT),
     ],
 )
 def test_ends_of_intervals(scene, t_max, expected):

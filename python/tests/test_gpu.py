@@ -190,10 +190,8 @@ def test_torch_arrays(torch, gpu, cpu, dtype):
     resident = torch.from_numpy(rays).cuda()
     hits = gpu.cast_rays(resident)
     for array, number in (
-        (hits.t_hit, torch.float32),
-        (hits.primitive_ids, torch.int32),
-        (hits.primitive_uvs, torch.float32),
-        (hits.primitive_normals, torch.float32),
+        (hits.t_hit, torch.float32), (hits.primitive_ids, torch.int32),
+        (hits.primitive_uvs, torch.float32), (hits.primitive_normals, torch.float32),
     ):
         assert array.device == resident.device and array.dtype == number
     assert_same_hits(hits, cpu.cast_rays(rays))
@@ -263,8 +261,7 @@ def test_torch_origins_directions_and_intervals(torch, gpu, cpu):
     expected = cpu.cast_rays(origin, directions, t_min=low, t_max=high)
     hits = gpu.cast_rays(
         *(torch.from_numpy(a).cuda() for a in (origin, directions)),
-        t_min=torch.from_numpy(low).cuda(),
-        t_max=torch.from_numpy(high).cuda(),
+        t_min=torch.from_numpy(low).cuda(), t_max=torch.from_numpy(high).cuda(),
     )
     assert hits.t_hit.shape == (20, 300) and hits.primitive_uvs.shape == (20, 300, 2)
     assert_same_hits(hits, expected)
