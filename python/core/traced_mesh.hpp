@@ -160,8 +160,8 @@ class TracedMesh {
   // Finds closest hits or, if out.any is wanted, only whether there are hits. `out` has `count`
   // rows for each result that is wanted.
   void trace(const RayQuery& query, HitArrays out) const;
-  // Finds the `closest` points of the mesh to points; whether they are `inside`: sets out.any there,
-  // and negates out.t.
+  // Finds the `closest` points of the mesh to points, and which points are `inside` it: there,
+  // out.any is set and out.t is negated.
   void query_points(const RayQuery& query, HitArrays out, bool closest, bool inside) const;
   // With `unique`, hits of a ray at one distance count once; the first of them is listed.
   void count(const RayQuery& query, bool unique, std::uint32_t* counts) const;
