@@ -304,9 +304,7 @@ class Scene {
     return {{box.lo.x, box.lo.y, box.lo.z}, {box.hi.x, box.hi.y, box.hi.z}};
   }
   std::string device() const { return mesh_->device().key; }
-  bool watertight() const {
-    return without_lock([&] { return mesh_->watertight(); });
-  }
+  bool watertight() const { return mesh_->watertight(); }
   std::size_t vertices() const { return mesh_->vertices(); }
   std::size_t triangles() const { return mesh_->triangles(); }
 
