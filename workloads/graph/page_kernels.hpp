@@ -15,8 +15,8 @@ namespace heapwood::workloads::graph {
 struct PageArguments {
   PagesView view;
   PageQueue queue;
-  EdgeBatch inserts, deletes;
-  bool locks;
+  EdgeBatch inserts{}, deletes{};
+  bool locks = false;
 };
 
 namespace steps_detail {
