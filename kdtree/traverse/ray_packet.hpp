@@ -6,9 +6,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 #include <type_traits>
 #include <vector>
+#if defined(__x86_64__) && !defined(__clang__)
+#include <immintrin.h>
+#endif
 
 #include "kdtree/traverse/simd_rays.hpp"
 #include "simt/lanes.hpp"
@@ -23,20 +27,21 @@ inline constexpr unsigned lanes = 8;
 enum class Find { closest, any, all };
 inline constexpr float never = -HUGE_VALF;  // end of an empty interval
 
-[[gnu::always_inline]] inline void load(Floats8& to, const float* from) {
-  std::memcpy(&to, from, sizeof to);
+// The set lanes of a mask: lane k in bit k.
+[[gnu::always_inline]] inline unsigned bits_of(const Ints8& mask) {
+#if defined(__x86_64__) && !defined(__clang__)
+  return static_cast<unsigned>(__builtin_ia32_movmskps256(reinterpret_cast<Floats8>(mask)));
+#else
+  using Bytes8 [[gnu::vector_size(8)]] = signed char;
+  const Bytes8 narrow = __builtin_convertvector(mask, Bytes8);
+  std::uint64_t bytes;
+  std::memcpy(&bytes, &narrow, sizeof bytes);
+  return static_cast<unsigned>((bytes & 0x8040201008040201u) * 0x0101010101010101u >> 56);
+#endif
 }
-
 // Which masks have a set lane: bit 0 for a, bit 1 for b.
 [[gnu::always_inline]] inline unsigned any_of(const Ints8& a, const Ints8& b) {
-  using Pairs4 [[gnu::vector_size(32)]] = std::int64_t;
-  const Ints8 lane = (a & 1) | (b & 2);
-  Pairs4 pairs;
-  std::memcpy(&pairs, &lane, sizeof pairs);
-  const auto two =
-      __builtin_shufflevector(pairs, pairs, 0, 1) | __builtin_shufflevector(pairs, pairs, 2, 3);
-  const std::int64_t pair = two[0] | two[1];
-  return static_cast<unsigned>(pair | pair >> 32);
+  return (bits_of(a) != 0 ? 1u : 0u) | (bits_of(b) != 0 ? 2u : 0u);
 }
 
 struct Vec8 {
@@ -64,6 +69,49 @@ struct Vec8 {
   std::memcpy(&x, &bits, sizeof bits);
 }
 
+// Eight rows, one per lane.
+struct Row8 {
+  Floats8 x, y, z, w;
+};
+[[gnu::always_inline]] inline void interleave(Floats8& a, Floats8& b) {
+  const Floats8 low = __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13);
+  b = __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15);
+  a = low;
+}
+// The rows `offset` rows after each address.
+template <class T>
+[[gnu::always_inline]] inline void load(Row8& to, const T* const (&from)[lanes], unsigned offset) {
+  Floats8 rows[4];
+  for (unsigned k = 0; k < 4; ++k) {
+    simt::Floats4 low, high;
+    std::memcpy(&low, reinterpret_cast<const Row*>(from[k]) + offset, sizeof low);
+    std::memcpy(&high, reinterpret_cast<const Row*>(from[k + 4]) + offset, sizeof high);
+    rows[k] = __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7);
+  }
+  interleave(rows[0], rows[2]);
+  interleave(rows[1], rows[3]);
+  interleave(rows[0], rows[1]);
+  interleave(rows[2], rows[3]);
+  to = {rows[0], rows[1], rows[2], rows[3]};
+}
+
+// Eight triangles of a leaf. Lanes without a triangle repeat the first one.
+struct CornerRecord8 {
+  const CornerRecord* of[lanes];
+  Row8 a, b, c;
+
+  [[gnu::always_inline]] CornerRecord8(const CornerRecord* records, std::uint32_t count) {
+    for (unsigned k = 0; k < lanes; ++k) of[k] = records + (k < count ? k : 0);
+    load(a, of, 0);
+    load(b, of, 1);
+    load(c, of, 2);
+  }
+};
+inline const CornerRecord& lane_of(const CornerRecord& record, unsigned) { return record; }
+inline const CornerRecord& lane_of(const CornerRecord8& records, unsigned k) {
+  return *records.of[k];
+}
+
 // Eight rays. Lanes without a ray repeat the first one.
 struct Rays8 {
   const Ray* ray[lanes];  // for the lanes that the scalar test decides
@@ -73,25 +121,25 @@ struct Rays8 {
 
   [[gnu::always_inline]] void set(const Ray* rays, const std::uint32_t* which, std::uint32_t count,
                                   Floats8& tmax) {
-    alignas(32) float from[3][lanes], along[3][lanes], lowest[lanes], highest[lanes];
-    for (unsigned k = 0; k < lanes; ++k) {
-      ray[k] = rays + which[k < count ? k : 0];
-      for (unsigned axis = 0; axis < 3; ++axis) {
-        from[axis][k] = ray[k]->origin[axis];
-        along[axis][k] = ray[k]->direction[axis];
-      }
-      lowest[k] = ray[k]->tmin;
-      highest[k] = ray[k]->tmax;
-    }
-    load(tmin, lowest);
-    load(tmax, highest);
-    for (unsigned axis = 0; axis < 3; ++axis) {
-      load(origin.axis(axis), from[axis]);
-      load(direction.axis(axis), along[axis]);
-      negative[axis] = std::signbit(along[axis][0]);
-    }
+    for (unsigned k = 0; k < lanes; ++k) ray[k] = rays + which[k < count ? k : 0];
+    Row8 start, way;
+    load(start, ray, 0);
+    load(way, ray, 1);
+    origin = {start.x, start.y, start.z};
+    direction = {way.x, way.y, way.z};
+    tmin = start.w;
+    tmax = way.w;
+    for (unsigned axis = 0; axis < 3; ++axis)
+      negative[axis] = std::signbit(ray[0]->direction[axis]);
+  }
+  // The start of one of the rays, in all lanes.
+  [[gnu::always_inline]] void set(const Rays8& from, unsigned k) {
+    const Ray* const one = from.ray[k];
+    std::fill_n(ray, lanes, one);
+    origin = {Floats8{} + one->origin.x, Floats8{} + one->origin.y, Floats8{} + one->origin.z};
   }
 };
+static_assert(sizeof(Ray) == 2 * sizeof(Row) && offsetof(Ray, direction) == sizeof(Row));
 
 // The planes and triangles of an intersection test, for eight rays.
 template <class Intersection>
@@ -178,11 +226,20 @@ class Test8<WatertightIntersection> {
     inverse_ = {1.0f / d.x, 1.0f / d.y, 1.0f / d.z};
     along_x_ = (x > y) & (x > z);
     along_y_ = (x <= y) & (y > z);
+    const unsigned x_lanes = bits_of(along_x_), y_lanes = bits_of(along_y_);
+    longest_ = x_lanes == 255 ? 0 : y_lanes == 255 ? 1 : (x_lanes | y_lanes) == 0 ? 2 : mixed;
     Vec8 s;
     permute(d, s);
     sz_ = 1.0f / s.z;
     sx_ = s.x * sz_;
     sy_ = s.y * sz_;
+  }
+  // hits() of one ray in all lanes.
+  [[gnu::always_inline]] void set(const Test8& from, unsigned k) {
+    longest_ = from.along_x_[k] != 0 ? 0 : from.along_y_[k] != 0 ? 1 : 2;
+    sx_ = Floats8{} + from.sx_[k];
+    sy_ = Floats8{} + from.sy_[k];
+    sz_ = Floats8{} + from.sz_[k];
   }
   [[gnu::always_inline]] static void check(const Floats8&, const Floats8&, Ints8&) {}
   // NaN, the ray lies in the plane: both children keep the whole interval.
@@ -194,9 +251,10 @@ class Test8<WatertightIntersection> {
     begin = distance * (1 - slack);
   }
   [[gnu::always_inline]] void limit(const Floats8&, const Floats8&, Floats8&, Floats8&) const {}
-  [[gnu::always_inline]] bool hits(const CornerRecord& record, const Rays8& rays,
-                                   const Floats8& lower, const Floats8& upper, Ints8& hit,
-                                   Floats8& h) const {
+  // `record`: one triangle for all lanes, or one per lane.
+  template <class Record>
+  [[gnu::always_inline]] bool hits(const Record& record, const Rays8& rays, const Floats8& lower,
+                                   const Floats8& upper, Ints8& hit, Floats8& h) const {
     Vec8 a, b, c;
     shear(record.a, rays.origin, a);
     shear(record.b, rays.origin, b);
@@ -216,13 +274,15 @@ class Test8<WatertightIntersection> {
     for (unsigned k = 0; (some & 2) != 0 && k < lanes; ++k) {
       if (zero[k] == 0) continue;
       float t = 0;
-      hit[k] = hits_one(record, *rays.ray[k], lower[k], upper[k], t) ? -1 : 0;
+      hit[k] = hits_one(lane_of(record, k), *rays.ray[k], lower[k], upper[k], t) ? -1 : 0;
       h[k] = t;
     }
     return true;
   }
 
  private:
+  static constexpr unsigned mixed = 3;
+
   [[gnu::noinline]] static bool hits_one(const CornerRecord& record, const Ray& ray, float lower,
                                          float upper, float& t) {
     return WatertightIntersection(ray).test(&record, ray, lower, upper, t);
@@ -233,14 +293,23 @@ class Test8<WatertightIntersection> {
     to.y = along_x_ ? p.z : along_y_ ? p.x : p.y;
     to.z = along_x_ ? p.x : along_y_ ? p.y : p.z;
   }
-  [[gnu::always_inline]] void shear(const Row& corner, const Vec8& origin, Vec8& to) const {
-    permute({corner.x - origin.x, corner.y - origin.y, corner.z - origin.z}, to);
+  template <class AnyRow>
+  [[gnu::always_inline]] void shear(const AnyRow& corner, const Vec8& origin, Vec8& to) const {
+    const unsigned z = longest_, x = z == 2 ? 0 : z + 1, y = x == 2 ? 0 : x + 1;
+    if (longest_ == mixed) {
+      permute({corner.x - origin.x, corner.y - origin.y, corner.z - origin.z}, to);
+    } else {
+      to.x = (&corner.x)[x] - (&origin.x)[x];
+      to.y = (&corner.x)[y] - (&origin.x)[y];
+      to.z = (&corner.x)[z] - (&origin.x)[z];
+    }
     to.x -= sx_ * to.z;
     to.y -= sy_ * to.z;
   }
 
   Vec8 inverse_;
   Ints8 along_x_, along_y_;
+  unsigned longest_;  // axis of all directions, or `mixed`
   Floats8 sx_, sy_, sz_;
 };
 
@@ -286,6 +355,40 @@ struct Packet {
     return any_of(~ok, ~ok) == 0;
   }
 
+  // Tests eight triangles of a leaf at a time against one active ray after the other, while that
+  // takes fewer tests than one triangle after the other. Returns the next triangle.
+  template <Find find>
+  [[gnu::always_inline]] std::uint32_t test_rays(const Tree& tree, std::uint32_t first,
+                                                 std::uint32_t last, unsigned active,
+                                                 Floats8& upper, std::vector<FoundHit>* all) {
+    const unsigned rays_in = simt::popcount(active);
+    for (std::uint32_t n; (n = std::min(last - first, lanes)) > rays_in + 1; first += n) {
+      const CornerRecord8 triangles(tree.records + first, n);
+      for (unsigned rest = active; rest != 0; rest &= rest - 1) {
+        const unsigned lane = simt::lowest_bit(rest);
+        Rays8 one;
+        one.set(rays, lane);
+        Test8<Intersection> alone{};
+        alone.set(test, lane);
+        Floats8 h;
+        Ints8 hit = Ints8{0, 1, 2, 3, 4, 5, 6, 7} < static_cast<int>(n);
+        if (!alone.hits(triangles, one, Floats8{} + rays.tmin[lane], Floats8{} + upper[lane], hit,
+                        h))
+          continue;
+        for (unsigned set = bits_of(hit); set != 0; set &= set - 1) {
+          const unsigned i = simt::lowest_bit(set);
+          if constexpr (find == Find::all) {
+            all[lane].push_back({h[i], first + i});
+          } else if (h[i] < upper[lane]) {
+            upper[lane] = closest[lane] = find == Find::any ? never : h[i];
+            found[lane] = static_cast<int>(first + i);
+          }
+        }
+      }
+    }
+    return first;
+  }
+
   template <Find find>
   [[gnu::always_inline]] void test_leaf(const Tree& tree, std::uint32_t first, std::uint32_t last,
                                         std::vector<FoundHit>* all) {
@@ -293,6 +396,8 @@ struct Packet {
     Floats8 lower = rays.tmin, upper = closest;
     test.limit(begin, end, lower, upper);
     const Ints8 inside = begin <= end;
+    if constexpr (Intersection::conservative)
+      first = test_rays<find>(tree, first, last, bits_of(inside), upper, all);
     for (std::uint32_t k = first; k < last; ++k) {
       Floats8 h;
       Ints8 hit = inside;
@@ -311,10 +416,9 @@ struct Packet {
     }
   }
 
-  // `coherent`: these rays mostly follow the packet before them, so the processor predicts the
-  // branch of the push. For other rays the branch is unpredictable: they always write the entry,
-  // and count it or not.
-  template <bool coherent, Find find>
+  // An entry of the stack is always written, and counted or not: the processor could not predict a
+  // branch.
+  template <Find find>
   [[gnu::always_inline]] void traverse(const Tree& tree, std::vector<FoundHit>* all) {
     const auto node_at = [&tree](std::uint32_t place) __attribute__((always_inline)) {
       return reinterpret_cast<const Node*>(reinterpret_cast<const std::byte*>(tree.nodes) +
@@ -341,9 +445,8 @@ struct Packet {
           continue;
         }
         node = node_at(child);
-        if (coherent && sides != 3) continue;
         stack[top] = {far_begin, end, child ^ 2u};
-        top += coherent ? 1 : sides >> 1;
+        top += sides >> 1;
         end = near_end;
       }
       test_leaf<find>(tree, node->first, node->first + node->count(), all);

@@ -98,7 +98,7 @@ bool is_stopped(const HitSink* sink) { return sink->is_stopped(); }
 bool is_stopped(const void*) { return false; }
 
 // Traces rays that have the same signs of direction.
-template <bool coherent, class Intersection, class Result>
+template <class Intersection, class Result>
 HEAPWOOD_AVX2 void trace_packets(const TreeView<Intersection>& tree, const Ray* rays,
                                  Result* results, const std::uint32_t* which, std::uint32_t count) {
   std::vector<FoundHit> all[lanes];
@@ -108,7 +108,7 @@ HEAPWOOD_AVX2 void trace_packets(const TreeView<Intersection>& tree, const Ray* 
     bool started = packet.start(tree, rays, which, n);
     for (std::uint32_t k = 0; k < n; ++k)
       started = started && !needs_exact_test(tree, rays[which[k]]);
-    if (started) packet.template traverse<coherent, find_for<Result>>(tree, all);
+    if (started) packet.template traverse<find_for<Result>>(tree, all);
     for (std::uint32_t k = 0; k < n; ++k) {
       if (!started) {
         trace_one(tree, rays, which[k], results);
@@ -127,20 +127,14 @@ HEAPWOOD_AVX2 void trace_packets(const TreeView<Intersection>& tree, const Ray* 
 // children. `place_of(i)`: of ray i of the block.
 template <class Tree, class Result, class PlaceOf>
 void trace_block(const Tree& tree, const Ray* rays, Result* results, std::size_t count,
-                 PlaceOf place_of, bool coherent) {
+                 PlaceOf place_of) {
   constexpr unsigned kinds = 8;
   std::uint32_t which[kinds][ray_block], ends[kinds] = {};
   for (std::uint32_t i = 0; i < count; ++i) {
     const RayPlace place = place_of(i);
     which[place.signs][ends[place.signs]++] = place.index;
   }
-  for (unsigned k = 0; k < kinds; ++k) {
-    if (coherent) {
-      trace_packets<true>(tree, rays, results, which[k], ends[k]);
-    } else {
-      trace_packets<false>(tree, rays, results, which[k], ends[k]);
-    }
-  }
+  for (unsigned k = 0; k < kinds; ++k) trace_packets(tree, rays, results, which[k], ends[k]);
 }
 
 template <class Tree, class Result>
@@ -155,10 +149,8 @@ void trace_sorted(const Tree& tree, const Ray* rays, Result* results, std::size_
     const std::size_t n = std::min(ray_span, count - base);
     const std::span<const RayPlace> places = order.of({rays + base, n});
     for (std::size_t i = 0; i < n; i += ray_block) {
-      trace_block(
-          tree, rays + base, results + base, std::min(ray_block, n - i),
-          [&](std::uint32_t k) { return places[i + k]; },
-          order.same_origin() && find_for<Result> == Find::closest);
+      trace_block(tree, rays + base, results + base, std::min(ray_block, n - i),
+                  [&](std::uint32_t k) { return places[i + k]; });
     }
   }
 }
@@ -171,8 +163,7 @@ void trace_any(const Tree& tree, const Ray* rays, std::uint8_t* blocked, std::si
     const auto place_of = [&](std::uint32_t k) {
       return RayPlace{k, signs_of(rays[base + k].direction)};
     };
-    trace_block(tree, rays + base, blocked + base, std::min(ray_block, count - base), place_of,
-                false);
+    trace_block(tree, rays + base, blocked + base, std::min(ray_block, count - base), place_of);
   }
 }
 

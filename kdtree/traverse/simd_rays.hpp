@@ -90,8 +90,6 @@ class RayOrder {
   // within one cell, a 256th of the longest axis of the origins' box, and if all of them start in
   // one point: a camera's rays come in the order of its pixels.
   std::span<const RayPlace> of(std::span<const Ray> rays);
-  // whether the rays of the last call all start in one point
-  bool same_origin() const { return same_origin_; }
 
  private:
   static constexpr unsigned digits = 3, digit_bits = 8, digit_values = 1u << digit_bits;
@@ -103,7 +101,6 @@ class RayOrder {
   void make_items(std::span<const Ray> rays);
   void sort_by(unsigned digit);
 
-  bool same_origin_ = true;
   std::vector<RayPlace> places_;
   std::vector<Item> items_, others_;
   std::array<std::array<std::uint32_t, digit_values>, digits> counts_;
