@@ -9,6 +9,7 @@
 // traversal visits every leaf that the ray touches.
 #pragma once
 
+#include "python/core/queries.hpp"
 #include "python/core/query_kernels.hpp"
 
 namespace heapwood::python {
@@ -183,65 +184,88 @@ struct ListKernel : AllHits {
   }
 };
 
-// Counts the hits of each ray, or lists them, on CPU threads.
-struct PacketHitsKernel {
+// Counts the hits of each ray on CPU threads, and keeps them for a list.
+struct PacketHitsKernel : AllHits {
   using Scratch = RayBlock;
 
-  WatertightTree tree;
-  QueryRays in;
-  HitSearch search;
-  std::uint32_t* counts = nullptr;  // nullptr: lists, as ListKernel
-  const std::int64_t* splits = nullptr;
-  std::uint32_t first_ray = 0;
-  ListArrays out = {};
+  std::uint32_t* counts;
+  KeptHits* kept;  // nullptr: counts only
 
   template <class Warp>
   void operator()(Warp& warp, Scratch& block) const {
+    std::vector<KeptHit> mine;
     for_blocks(warp, in, block, [&](std::size_t begin) {
       struct Sink final : kdtree::HitSink {
         const PacketHitsKernel& kernel;
         const RayBlock& block;
         Warp& warp;
         std::size_t begin;
+        std::vector<KeptHit>* keep;
 
-        Sink(const PacketHitsKernel& of, const RayBlock& with, Warp& on, std::size_t first)
-            : kernel(of), block(with), warp(on), begin(first) {}
+        Sink(const PacketHitsKernel& of, const RayBlock& with, Warp& on, std::size_t first,
+             std::vector<KeptHit>* to)
+            : kernel(of), block(with), warp(on), begin(first), keep(to) {}
         void take(std::uint32_t i, std::vector<kdtree::FoundHit>& hits) override {
-          kernel.put(begin + i, block.from[i], hits);
+          kernel.put(begin + i, block.rays[i], hits, keep);
         }
         bool is_stopped() const override { return warp.aborted(); }
-      } sink(*this, block, warp, begin);
+      } sink(*this, block, warp, begin, kept != nullptr ? &mine : nullptr);
       kdtree::all_hits(tree, block.rays, sink);
     });
+    if (kept != nullptr) (*kept)[warp.worker()] = std::move(mine);
   }
 
  private:
-  void put(std::size_t i, const QueryRay& from, std::vector<kdtree::FoundHit>& hits) const {
+  void put(std::size_t i, const kdtree::Ray& ray, std::vector<kdtree::FoundHit>& hits,
+           std::vector<KeptHit>* keep) const {
     const auto position = [this](const kdtree::FoundHit& hit) {
       return HitPosition{hit.t, tree.ids[hit.record]};
     };
     std::sort(hits.begin(), hits.end(), [&](const auto& a, const auto& b) {
       return a.t < b.t || (a.t == b.t && position(a) < position(b));
     });
-    const float length = search.length(from.ray);
-    std::int64_t entry = counts == nullptr ? splits[i] : 0;
+    const float length = search.length(ray);
+    std::uint32_t count = 0;
     HitPosition after;
     for (const kdtree::FoundHit& hit : hits) {
       const HitPosition at = position(hit);
       if (!(after < at)) continue;
       after = search.end_of(at, length);
-      if (counts == nullptr) put_entry(entry, i, from, hit);
-      ++entry;
+      if (keep != nullptr) keep->push_back({static_cast<std::uint32_t>(i), hit});
+      ++count;
     }
-    if (counts != nullptr) counts[i] = static_cast<std::uint32_t>(entry);
+    counts[i] = count;
   }
-  void put_entry(std::int64_t entry, std::size_t i, const QueryRay& from,
-                 const kdtree::FoundHit& hit) const {
-    out.ray[entry] = first_ray + static_cast<std::uint32_t>(i);
-    out.t[entry] = from.distance(hit.t);
-    out.triangle[entry] = tree.ids[hit.record];
-    kdtree::WatertightIntersection(from.ray).coordinates(tree.records + hit.record, from.ray, hit.t,
-                                                         out.uv[2 * entry], out.uv[2 * entry + 1]);
+};
+
+// Lists the hits that PacketHitsKernel has kept, as ListKernel.
+struct ListKeptKernel : AllHits {
+  const KeptHits& kept;
+  const std::int64_t* splits;
+  std::uint32_t first_ray;
+  ListArrays out;
+
+  template <class Warp>
+  void operator()(Warp& warp, Scratch&) const {
+    for (std::size_t k = warp.worker(); k < kept.size(); k += warp.workers()) {
+      QueryRay from;
+      std::int64_t entry = 0;
+      std::uint32_t last = ~0u;
+      for (const auto& [ray, hit] : kept[k]) {
+        if (ray != last) {
+          if (warp.aborted()) return;
+          from = in.ray(ray);
+          entry = splits[ray];
+          last = ray;
+        }
+        out.ray[entry] = first_ray + ray;
+        out.t[entry] = from.distance(hit.t);
+        out.triangle[entry] = tree.ids[hit.record];
+        kdtree::WatertightIntersection(from.ray).coordinates(
+            tree.records + hit.record, from.ray, hit.t, out.uv[2 * entry], out.uv[2 * entry + 1]);
+        ++entry;
+      }
+    }
   }
 };
 

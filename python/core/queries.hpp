@@ -7,12 +7,21 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
+#include "kdtree/traverse/simd_rays.hpp"
 #include "python/core/ray_arrays.hpp"
 #include "render/backend.hpp"
 #include "simt/memory.hpp"
 
 namespace heapwood::python {
+
+// The hits of a batch of rays by CPU thread. Those of a ray are adjacent, in order.
+struct KeptHit {
+  std::uint32_t ray;
+  kdtree::FoundHit hit;
+};
+struct KeptHits : std::vector<std::vector<KeptHit>> {};
 
 // The rays of a launch. All pointers are to device memory.
 struct RayJob {
@@ -21,6 +30,7 @@ struct RayJob {
   RayFilter filter = {};   // used by trace_filtered
   float scene_length = 0;  // used by counts and lists
   bool unique = false;
+  KeptHits* kept = nullptr;  // on CPU threads `count` fills it, and `list` reads it
 };
 
 // A scene of scene_table(); normals and masks as in FilteredScene.

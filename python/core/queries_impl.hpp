@@ -121,7 +121,9 @@ struct QueriesOf {
                     std::uint32_t* counts) {
     const AllHits all = all_hits(scene, job);
     if constexpr (serial) {
-      launch(device, PacketHitsKernel{all.tree, all.in, all.search, counts}, job.count);
+      if (job.kept != nullptr)
+        job.kept->resize(Launcher(device).template resident_warps<PacketHitsKernel>());
+      launch(device, PacketHitsKernel{all, counts, job.kept}, job.count);
     } else {
       launch(device, CountKernel{all, counts}, job.count);
     }
@@ -131,8 +133,7 @@ struct QueriesOf {
                    const std::int64_t* splits, std::uint32_t first_ray, const ListArrays& out) {
     const AllHits all = all_hits(scene, job);
     if constexpr (serial) {
-      const PacketHitsKernel kernel{all.tree, all.in, all.search, nullptr, splits, first_ray, out};
-      launch(device, kernel, job.count);
+      launch(device, ListKeptKernel{all, *job.kept, splits, first_ray, out}, job.count);
     } else {
       launch(device, ListKernel{all, splits, first_ray, out}, job.count);
     }

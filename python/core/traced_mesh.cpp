@@ -461,11 +461,13 @@ void TracedMesh::count(const RayQuery& query, bool unique, std::uint32_t* counts
 
 // Counts hits, in host memory if `on_host`, otherwise in the device's.
 void TracedMesh::count_batches(const RayQuery& query, bool unique, const render::SceneData& scene,
-                               Staging& staging, std::uint32_t* counts, bool on_host) const {
+                               Staging& staging, std::uint32_t* counts, bool on_host,
+                               std::vector<KeptHits>* kept) const {
   const simt::DeviceId& device = options_.device.id;
   const bool copied = on_host && device.kind == simt::DeviceKind::cuda;
   for_batches(query, sizeof *counts, staging, [&](RayJob job, std::size_t first, bool) {
     job.unique = unique;
+    if (kept != nullptr) job.kept = &kept->emplace_back();
     std::uint32_t* const results = copied ? staging.counts(job.count) : counts + first;
     queries(device).count(device, scene, job, results);
     if (copied) simt::device_download(device, counts + first, results, job.count * sizeof *counts);
@@ -483,15 +485,18 @@ void TracedMesh::list(
   Staging& staging = *lease;
 
   std::vector<std::uint32_t> counts(query.count);
-  count_batches(query, unique, scene, staging, counts.data(), true);
+  std::vector<KeptHits> kept;  // per batch
+  count_batches(query, unique, scene, staging, counts.data(), true, &kept);
   std::vector<std::int64_t> splits(query.count + 1);
   for (std::size_t i = 0; i < query.count; ++i) splits[i + 1] = splits[i] + counts[i];
   const ListArrays out = allocate(splits);
   if (splits.back() == 0) return;
 
+  auto next_kept = kept.begin();
   for_batches(
       query, sizeof(std::int64_t), staging, [&](RayJob job, std::size_t first, bool staged) {
         job.unique = unique;
+        job.kept = &*next_kept++;
         // The positions at which this batch's entries begin in the results' arrays.
         const auto from = splits.begin() + static_cast<std::ptrdiff_t>(first);
         std::vector<std::int64_t> begins(from, from + static_cast<std::ptrdiff_t>(job.count) + 1);

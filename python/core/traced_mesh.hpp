@@ -23,6 +23,7 @@
 namespace heapwood::python {
 
 struct RayJob;
+struct KeptHits;
 struct SceneChoice;
 class TracedMesh;
 
@@ -200,7 +201,8 @@ class TracedMesh {
   template <class F>
   void for_batches(const RayQuery& query, std::size_t result_bytes, Staging& staging, F f) const;
   void count_batches(const RayQuery& query, bool unique, const render::SceneData& scene,
-                     Staging& staging, std::uint32_t* counts, bool on_host) const;
+                     Staging& staging, std::uint32_t* counts, bool on_host,
+                     std::vector<KeptHits>* kept = nullptr) const;
 
   MeshOptions options_;
   std::size_t vertices_ = 0;
