@@ -97,7 +97,8 @@ struct AllocatorOptions {
   Presplit presplit = Presplit::heap;
   // Bytes of a request of a stress test, or of a build's first array; 0: unknown.
   std::size_t request_bytes = 0;
-  std::size_t page_bytes = 0;  // scatter; of a slab: halloc
+  std::size_t page_bytes = 0;  // scatter
+  std::size_t slab_bytes = 0;  // halloc
   // Ouroboros: bytes of a chunk, a power of two from 256 to 8192 (published: 8192); max slots of a
   // class's queue of pages (published: 2,000,000).
   std::size_t chunk_bytes = 0, queue_slots = 0;

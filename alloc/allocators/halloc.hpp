@@ -32,7 +32,7 @@
 
 namespace heapwood::alloc {
 
-inline constexpr AllocatorSetting slab_setting = setting_of<&AllocatorOptions::page_bytes>(
+inline constexpr AllocatorSetting slab_setting = setting_of<&AllocatorOptions::slab_bytes>(
     {.key = "slab",
      .json = "slab_bytes",
      .about = "bytes of a slab (published: 4M); each class needs one",
@@ -60,8 +60,8 @@ struct HallocOn {
     const std::size_t wanted =
         std::min<std::size_t>(simt::bit_floor(area / 512 | 1), std::size_t{4} << 20);
     const std::size_t slab =
-        options.page_bytes != 0
-            ? options.page_bytes
+        options.slab_bytes != 0
+            ? options.slab_bytes
             : std::max({wanted,
                         std::min<std::size_t>(simt::bit_floor(area / 32), std::size_t{16} << 10),
                         std::size_t{512}});
@@ -70,7 +70,7 @@ struct HallocOn {
     a.max_bytes_ = std::min<std::size_t>(3072, slab / 4);
     const std::uint32_t top = size_class::of(a.max_bytes_);
     const auto slabs = static_cast<std::uint32_t>(area / slab);
-    if (options.page_bytes != 0 && slabs <= top)
+    if (options.slab_bytes != 0 && slabs <= top)
       throw Error(Exit::usage, std::string(traits.id) + ": a pool of " +
                                    std::to_string(pool.bytes) + " bytes has fewer than " +
                                    std::to_string(top + 1) + " slabs of " + std::to_string(slab) +

@@ -303,6 +303,7 @@ ReproduceCases stress_cases(const Experiment& experiment, const ReproduceSetup& 
   settings.warms_up = !experiment.has("cold");
   if (experiment.has("builtin")) settings.allocator.large_backend = alloc::LargeBackend::builtin;
   settings.allocator.presplit = presplit_of(experiment);
+  if (experiment.has("slab")) settings.allocator.slab_bytes = parse_bytes(experiment.text("slab"));
   const auto list = [&](const char* key) { return experiment.list(key, setup); };
   std::vector<StressPoint> points = stress_points(
       {list("payload"), list("pool"), list("iterations"), list("blocks"), list("requests")},
@@ -318,7 +319,7 @@ ReproduceCases stress_cases(const Experiment& experiment, const ReproduceSetup& 
       ReproduceCase& one = cases.emplace_back(stress_case(bench));
       if (experiment.has("heap")) one.needs.heap_bytes = point.pool_bytes;
       one.needs.multiprocessors = static_cast<unsigned>(experiment.number("multiprocessors", 0));
-      for (const char* word : {"heap", "cold", "multiprocessors"}) {
+      for (const char* word : {"heap", "cold", "multiprocessors", "slab"}) {
         if (experiment.has(word))
           one.key += std::string(" ") + word +
                      (experiment.text(word).empty() ? "" : "=" + experiment.text(word));

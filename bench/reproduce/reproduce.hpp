@@ -51,8 +51,9 @@ struct ReproduceCase {
 
 // One kind of measurement and its parameters, in the words of the commands (docs/reproduction.md):
 //
-// stress TEST   payload= pool= iterations= blocks= page= requests=: lists; rounds=, probability=,
-//               coalesced, builtin (large requests go to the platform's malloc), presplit=;
+// stress TEST   payload= pool= iterations= blocks= page= requests=: lists; slab=, rounds=,
+//               probability=, coalesced, builtin (large requests go to the platform's malloc),
+//               presplit=;
 //               memory: inspects addresses and fragmentation (slow in large pools);
 //               heap=pool: in a fresh heap of the pool's size; cold: without a warm-up;
 //               multiprocessors=: on at most as many
