@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Builds the Python package's module and runs its tests (docs/python.md). `make python-test` calls
-# it. Skipped, with one line that says why, where Python's venv or pip is missing.
+# Builds the Python package's module in build/python and runs its tests (docs/python.md).
+# `make python-test` calls it. Skipped, with one line that says why, where Python's venv or pip is
+# missing.
 #   python/test.sh [PYTEST_ARGUMENT...]
-# Reuses the objects of build/cpu if they are position independent
-# (CMAKE_POSITION_INDEPENDENT_CODE=ON); else compiles what the module needs into build/python.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/common.sh
@@ -35,24 +34,11 @@ if [[ ! -f $stamp || $(< "$stamp") != "$wanted" ]]; then
   echo "$wanted" > "$stamp"
 fi
 
-options=(-DHEAPWOOD_PYTHON=ON -DPython_EXECUTABLE="$PWD/$venv/bin/python"
-         -DHEAPWOOD_WERROR="${WERROR:-OFF}")
-targets=(heapwood_python heapwood)
-if grep -qs '^CMAKE_POSITION_INDEPENDENT_CODE:[A-Z]*=ON$' build/cpu/CMakeCache.txt; then
-  folder=build/cpu
-  # Later configurations of this folder must not need the environment.
-  trap 'cmake --preset cpu -DHEAPWOOD_PYTHON=OFF > /dev/null' EXIT
-else
-  folder=build/python
-  options+=(-DHEAPWOOD_VIEWER_MODE=off -DBUILD_TESTING=OFF "-DHEAPWOOD_ALLOCATORS=atomic;heapwood")
-  # The command line does not depend on the module.
-  [[ ! -x build/cpu/bin/heapwood ]] || targets=(heapwood_python)
-fi
-stage "configure" cmake --preset cpu -B "$folder" "${options[@]}"
-stage "compile" cmake --build "$folder" --parallel "$(jobs)" --target "${targets[@]}"
-if (( ${#targets[@]} == 1 )); then
-  ln -sfn ../../../../cpu/bin/heapwood "$folder/python/heapwood/bin/heapwood"
-fi
+folder=build/python
+stage "configure" cmake --preset cpu -B "$folder" -DHEAPWOOD_PYTHON=ON -DHEAPWOOD_BUILDS_ONLY=ON \
+  "-DHEAPWOOD_ALLOCATORS=atomic;heapwood" -DHEAPWOOD_VIEWER_MODE=off -DBUILD_TESTING=OFF \
+  -DPython_EXECUTABLE="$PWD/$venv/bin/python" -DHEAPWOOD_WERROR="${WERROR:-OFF}"
+stage "compile" cmake --build "$folder" --parallel "$(jobs)" --target heapwood_python
 export PYTHONPATH=$folder/python PYTHONDONTWRITEBYTECODE=1
 "$venv/bin/python" -m pytest --quiet "$@"
 (( $# == 0 )) || exit 0

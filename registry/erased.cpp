@@ -25,6 +25,7 @@ kdtree::BuildRun build(const CpuFunctions& functions, kdtree::Workspace& workspa
   return kdtree::build<Allocator>(device_of(workspace.device(), functions), workspace, options);
 }
 
+#if !defined(HEAPWOOD_BUILDS_ONLY)
 kdtree::RecordedRun build_recorded(const CpuFunctions& functions, kdtree::Workspace& workspace,
                                    const kdtree::BuildOptions& options, std::size_t capacity) {
   return kdtree::build_recorded<Allocator>(device_of(workspace.device(), functions), workspace,
@@ -57,5 +58,6 @@ kdtree::BuildProfile build_profiled(const CpuFunctions& functions, kdtree::Works
   return kdtree::profile_of<Allocator>(device_of(workspace.device(), functions), workspace,
                                        options);
 }
+#endif
 
 }  // namespace heapwood::registry::erased

@@ -38,29 +38,33 @@ struct With<allocator, function> {
 template <class A>
 constexpr CompiledAllocator make_erased_replay() {
   constexpr auto* functions = &alloc::ErasedAllocator<A, simt::Cpu>::functions;
-  return {.traits = &A::traits,
-          .settings = settings_of<A>(),
-          .replay = [](const workloads::ReplayJob& job) { return erased::replay(*functions, job); },
-          .cpu_functions = functions};
+  CompiledAllocator compiled{
+      .traits = &A::traits, .settings = settings_of<A>(), .cpu_functions = functions};
+  if constexpr (!builds_only) {
+    compiled.replay = [](const workloads::ReplayJob& job) {
+      return erased::replay(*functions, job);
+    };
+  }
+  return compiled;
 }
 
 // Adds the other functions; those in `own`, if they exist, have kernels that contain the allocator.
 template <const CompiledAllocator& replayed>
 CompiledAllocator make_erased(const CompiledAllocator& own) {
-  return {.traits = replayed.traits,
-          .settings = replayed.settings,
-          .build = own.build ? own.build : With<replayed, erased::build>::call,
-          .build_recorded = With<replayed, erased::build_recorded>::call,
-          .kernel_use = [](const simt::DeviceId&, kdtree::RefKind) { return KernelUse{}; },
-          .call_use = [](const simt::DeviceId&, bool, alloc::LargeBackend) { return CallUse{}; },
-          .stress = With<replayed, erased::stress>::call,
-          .adjacency_heap = With<replayed, erased::adjacency_heap>::call,
-          .replay = replayed.replay,
-          .strings = With<replayed, erased::strings>::call,
-          .particles = With<replayed, erased::particles>::call,
-          .build_profiled = own.build_profiled ? own.build_profiled
-                                               : With<replayed, erased::build_profiled>::call,
-          .cpu_functions = replayed.cpu_functions};
+  CompiledAllocator compiled = replayed;
+  compiled.build = own.build ? own.build : With<replayed, erased::build>::call;
+  compiled.kernel_use = [](const simt::DeviceId&, kdtree::RefKind) { return KernelUse{}; };
+  if constexpr (!builds_only) {
+    compiled.build_recorded = With<replayed, erased::build_recorded>::call;
+    compiled.build_profiled =
+        own.build_profiled ? own.build_profiled : With<replayed, erased::build_profiled>::call;
+    compiled.call_use = [](const simt::DeviceId&, bool, alloc::LargeBackend) { return CallUse{}; };
+    compiled.stress = With<replayed, erased::stress>::call;
+    compiled.adjacency_heap = With<replayed, erased::adjacency_heap>::call;
+    compiled.strings = With<replayed, erased::strings>::call;
+    compiled.particles = With<replayed, erased::particles>::call;
+  }
+  return compiled;
 }
 
 }  // namespace heapwood::registry

@@ -49,17 +49,19 @@ constexpr CompiledAllocator make_compiled(
   };
   compiled.build_recorded = build_recorded;
   compiled.kernel_use = kernel_use<Allocator>;
-  compiled.call_use = call_use<Allocator>;
-  compiled.stress = [](const workloads::StressJob& job) {
-    return workloads::stress<Allocator>(Cuda(job.device), job);
-  };
-  compiled.adjacency_heap = workloads::graph::adjacency_heap<Allocator, Cuda>;
-  compiled.strings = [](const workloads::strings::StringsJob& job) {
-    return workloads::strings::run_strings<Allocator>(Cuda(job.device), job);
-  };
-  compiled.particles = [](const workloads::particles::ParticlesJob& job) {
-    return workloads::particles::run_particles<Allocator>(Cuda(job.device), job);
-  };
+  if constexpr (!builds_only) {
+    compiled.call_use = call_use<Allocator>;
+    compiled.stress = [](const workloads::StressJob& job) {
+      return workloads::stress<Allocator>(Cuda(job.device), job);
+    };
+    compiled.adjacency_heap = workloads::graph::adjacency_heap<Allocator, Cuda>;
+    compiled.strings = [](const workloads::strings::StringsJob& job) {
+      return workloads::strings::run_strings<Allocator>(Cuda(job.device), job);
+    };
+    compiled.particles = [](const workloads::particles::ParticlesJob& job) {
+      return workloads::particles::run_particles<Allocator>(Cuda(job.device), job);
+    };
+  }
   if constexpr (with_probe) {
     compiled.build_profiled = [](kdtree::Workspace& workspace,
                                  const kdtree::BuildOptions& options) {

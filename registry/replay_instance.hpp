@@ -10,11 +10,13 @@ namespace heapwood::registry {
 
 template <class Allocator>
 constexpr CompiledAllocator make_replayed() {
-  return {.traits = &Allocator::traits,
-          .settings = settings_of<Allocator>(),
-          .replay = [](const workloads::ReplayJob& job) {
-            return workloads::replay_program<Allocator>(simt::Cuda(job.device), job);
-          }};
+  CompiledAllocator compiled{.traits = &Allocator::traits, .settings = settings_of<Allocator>()};
+  if constexpr (!builds_only) {
+    compiled.replay = [](const workloads::ReplayJob& job) {
+      return workloads::replay_program<Allocator>(simt::Cuda(job.device), job);
+    };
+  }
+  return compiled;
 }
 
 }  // namespace heapwood::registry

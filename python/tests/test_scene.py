@@ -159,15 +159,6 @@ def test_meshes_of_files_and_names(tmp_path):
     np.testing.assert_array_equal(triangles, [[0, 1, 2]])
 
 
-def test_the_command_line():
-    done = subprocess.run([sys.executable, "-m", "heapwood", "--version"], capture_output=True,
-                          text=True, check=True)
-    assert "heapwood" in done.stdout
-    failed = subprocess.run([sys.executable, "-m", "heapwood", "build", "nothing"],
-                            capture_output=True, text=True)
-    assert failed.returncode == 2 and "heapwood: error: " in failed.stderr
-
-
 def test_importing_starts_no_cuda():
     code = (
         "import heapwood, sys\n"
