@@ -209,7 +209,7 @@ class Results:
     def labels(self):
         """{id: label} of all allocators, in the order of the registry."""
         labels = {}
-        for case in self.cases.values():
+        for case in sorted(self.cases.values(), key=lambda case: -len(case["results"])):
             for result in case["results"]:
                 if "frees" in result:
                     labels.setdefault(result["allocator"], result["label"])
