@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <functional>
 #include <memory>
 
 #include "app/commands.hpp"
@@ -116,21 +115,20 @@ Done measure(const std::vector<ReproduceCase>& cases, const ReproduceOptions& op
   }
   done.kept = cases.size() - missing_cases.size();
   done.left = missing_cases.size();
-  const auto is_alone = [](const ReproduceCase* one) { return one->needs.any(); };
-  const auto alone = std::ranges::stable_partition(missing_cases, std::not_fn(is_alone)).begin();
-  const std::size_t count = alone == missing_cases.begin()
-                                ? std::min<std::size_t>(1, missing_cases.size())
-                                : static_cast<std::size_t>(alone - missing_cases.begin());
-  // For the largest pool of a stress test, so that figures do not depend on the order of cases.
-  ProcessNeeds needs{.heap_bytes = 0};
-  if (alone == missing_cases.begin() && count != 0) needs = missing_cases.front()->needs;
+  const auto later =
+      std::stable_partition(missing_cases.begin(), missing_cases.end(),
+                            [](const ReproduceCase* one) { return !one->needs.any(); });
+  std::vector<const ReproduceCase*> now(missing_cases.begin(), later);
+  ProcessNeeds needs;
+  if (now.empty() && !missing_cases.empty()) {
+    now = {missing_cases.front()};
+    needs = now.front()->needs;
+  }
   if (needs.multiprocessors != 0) simt::limit_multiprocessors(device, needs.multiprocessors);
-  if (needs.heap_bytes != 0)
-    simt::reserve_malloc_heap(device, needs.heap_bytes, true);
-  else
-    simt::reserve_malloc_heap(device, std::size_t{2} << 30);
-  for (std::size_t i = 0; i < count; ++i) {
-    const ReproduceCase* one = missing_cases[i];
+  // Else for the largest pool of a stress test, so that figures do not depend on the cases' order.
+  const bool fresh = needs.heap_bytes != 0;
+  simt::reserve_malloc_heap(device, fresh ? needs.heap_bytes : std::size_t{2} << 30, fresh);
+  for (const ReproduceCase* one : now) {
     done.late = options.minutes > 0 && elapsed_seconds() > options.minutes * 60;
     if (done.late || simt::interrupted()) break;
     const auto begin = simt::HostClock::now();
