@@ -103,8 +103,8 @@ struct Done {
   bool late = false;
 };
 
-// Measures cases that have no result yet: those that need no process of their own, else one that
-// does.
+// Measures the cases without a result that need no process of their own; if there are none, one
+// case that does.
 Done measure(const std::vector<ReproduceCase>& cases, const ReproduceOptions& options,
              const simt::DeviceId& device, ReproduceResults& results) {
   Progress progress;
@@ -125,7 +125,8 @@ Done measure(const std::vector<ReproduceCase>& cases, const ReproduceOptions& op
     needs = now.front()->needs;
   }
   if (needs.multiprocessors != 0) simt::limit_multiprocessors(device, needs.multiprocessors);
-  // Else for the largest pool of a stress test, so that figures do not depend on the cases' order.
+  // 2 GiB are enough for the largest pool of a stress test, so that figures do not depend on the
+  // order of cases.
   const bool fresh = needs.heap_bytes != 0;
   simt::reserve_malloc_heap(device, fresh ? needs.heap_bytes : std::size_t{2} << 30, fresh);
   for (const ReproduceCase* one : now) {

@@ -40,8 +40,8 @@ struct StressSettings {
   alloc::AllocatorOptions allocator;  // settings of single allocators (AllocatorSetting)
   unsigned rounds = 1;                // rounds per run, in one pool; the last one is timed
   int runs = 5;
-  bool warms_up = true;
-  double seconds = 10;  // limit of a launch; for soak the duration of all launches
+  bool warms_up = true;  // an untimed run before the timed ones
+  double seconds = 10;   // limit of a launch; for soak the duration of all launches
   // Seconds per allocator and point, for warm-up and runs including their time on the host; 0 = no
   // limit. A run starts only if one as long as the last would fit; if none fits, the warm-up is the
   // only run.

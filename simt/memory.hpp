@@ -26,8 +26,9 @@ void device_download(const DeviceId& device, void* to_host, const void* from, st
 void device_fill(const DeviceId& device, void* to, int byte, std::size_t bytes);
 // Gives malloc() in kernels at least this much of a GPU's memory, or exactly (device_heap.hpp).
 void reserve_malloc_heap(const DeviceId& device, std::size_t bytes, bool exactly = false);
-// All later kernels of this process run on at most `count` of a GPU's multiprocessors, in a green
-// context; a multiple of 8 on most GPUs. Throws Error{Exit::failed} if the driver cannot.
+// All later kernels of this process run on `count` of a GPU's multiprocessors, in a green context.
+// The driver rounds `count` up, on compute capability 9.0 to a multiple of 8. Throws
+// Error{Exit::failed} if the driver cannot separate them.
 void limit_multiprocessors(const DeviceId& device, unsigned count);
 // Bytes that can still be allocated.
 std::size_t device_available(const DeviceId& device);

@@ -31,10 +31,10 @@ struct ReproduceSetup {
   double seconds = 10;  // limit of a kernel, and of all runs of one allocator in a case
 };
 
-// What a case needs of its process; not 0: it is measured by a process of its own.
+// What a case needs from its process. With any member set, it is measured by a process of its own.
 struct ProcessNeeds {
   std::size_t heap_bytes = 0;    // exact size of a fresh heap of device malloc()
-  unsigned multiprocessors = 0;  // kernels run on at most as many of them
+  unsigned multiprocessors = 0;  // kernels run on this many of them
   bool any() const { return heap_bytes != 0 || multiprocessors != 0; }
 };
 
@@ -56,7 +56,7 @@ struct ReproduceCase {
 //               presplit=;
 //               memory: inspects addresses and fragmentation (slow in large pools);
 //               heap=pool: in a fresh heap of the pool's size; cold: without a warm-up;
-//               multiprocessors=: on at most as many
+//               multiprocessors=: on this many
 // build         scenes=, refs=, pool= (a list: each scene is one case in all pools), page=,
 //               presplit=;
 //               one: counts requests with one allocator only, because they depend on the tree only
@@ -65,7 +65,7 @@ struct ReproduceCase {
 // graph         graphs=, phases=, updates=, init=, layouts=
 // strings, particles   count=, pool=, populations=
 // registers, semaphore, rcu
-// host          smallest=: min blocks of segregated fit (a list)
+// host          min_block=: min blocks of segregated fit (a list)
 //
 // Each may have only=IDS, which restricts the requested allocators, runs= (default 5), and time=, a
 // factor of the setup's seconds.

@@ -36,6 +36,7 @@ inline constexpr float never = -HUGE_VALF;  // end of an empty interval
   const Bytes8 narrow = __builtin_convertvector(mask, Bytes8);
   std::uint64_t bytes;
   std::memcpy(&bytes, &narrow, sizeof bytes);
+  // Byte k keeps its bit k; the product adds all bytes into the highest one.
   return static_cast<unsigned>((bytes & 0x8040201008040201u) * 0x0101010101010101u >> 56);
 #endif
 }
@@ -122,17 +123,17 @@ struct Rays8 {
   [[gnu::always_inline]] void set(const Ray* rays, const std::uint32_t* which, std::uint32_t count,
                                   Floats8& tmax) {
     for (unsigned k = 0; k < lanes; ++k) ray[k] = rays + which[k < count ? k : 0];
-    Row8 start, way;
+    Row8 start, along;
     load(start, ray, 0);
-    load(way, ray, 1);
+    load(along, ray, 1);
     origin = {start.x, start.y, start.z};
-    direction = {way.x, way.y, way.z};
+    direction = {along.x, along.y, along.z};
     tmin = start.w;
-    tmax = way.w;
+    tmax = along.w;
     for (unsigned axis = 0; axis < 3; ++axis)
       negative[axis] = std::signbit(ray[0]->direction[axis]);
   }
-  // The start of one of the rays, in all lanes.
+  // Copies the origin and limits of ray k to all lanes.
   [[gnu::always_inline]] void set(const Rays8& from, unsigned k) {
     const Ray* const one = from.ray[k];
     std::fill_n(ray, lanes, one);
@@ -234,7 +235,7 @@ class Test8<WatertightIntersection> {
     sx_ = s.x * sz_;
     sy_ = s.y * sz_;
   }
-  // hits() of one ray in all lanes.
+  // Copies lane k of another test to all lanes.
   [[gnu::always_inline]] void set(const Test8& from, unsigned k) {
     longest_ = from.along_x_[k] != 0 ? 0 : from.along_y_[k] != 0 ? 1 : 2;
     sx_ = Floats8{} + from.sx_[k];

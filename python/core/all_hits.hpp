@@ -238,7 +238,7 @@ struct PacketHitsKernel : AllHits {
   }
 };
 
-// Lists the hits that PacketHitsKernel has kept, as ListKernel.
+// Writes the hits that PacketHitsKernel has kept to the caller's list.
 struct ListKeptKernel : AllHits {
   const KeptHits& kept;
   const std::int64_t* splits;

@@ -16,7 +16,8 @@
 
 namespace heapwood::python {
 
-// The hits of a batch of rays by CPU thread. Those of a ray are adjacent, in order.
+// The hits of a batch of rays, one list per CPU thread. A ray's hits are adjacent and ordered by
+// distance.
 struct KeptHit {
   std::uint32_t ray;
   kdtree::FoundHit hit;
@@ -33,7 +34,7 @@ struct RayJob {
   KeptHits* kept = nullptr;  // on CPU threads `count` fills it, and `list` reads it
 };
 
-// A scene of scene_table(); normals and masks as in FilteredScene.
+// A scene for scene_table(). FilteredScene describes `normals` and `masks`.
 struct SceneChoice {
   render::SceneData data;
   Vec3d mesh_origin;
@@ -51,10 +52,12 @@ struct Queries {
   // Finds closest hits or, if out.any is wanted, only whether there are hits.
   void (*trace)(const simt::DeviceId&, const render::SceneData&, const RayJob&,
                 const HitArrays& out);
-  // Copies scenes with records of one test to the device, for trace_filtered().
+  // Copies a table of scenes to the device, for trace_filtered(). All must have records of the same
+  // intersection test.
   simt::Memory (*scene_table)(const simt::DeviceId&, std::span<const SceneChoice>);
-  // As `trace`, with the filter of the rays. Returns the index of the first ray whose scene does
-  // not exist, or the number of rays. `word` is memory for this function.
+  // Finds closest hits, or whether there are hits, each ray in its own scene and only on triangles
+  // that RayJob::filter accepts. Returns the index of the first ray whose scene does not exist, or
+  // the number of rays. `word`: device memory that this function uses.
   std::size_t (*trace_filtered)(const simt::DeviceId&, const simt::Memory& scenes, bool watertight,
                                 const RayJob&, const HitArrays& out, std::uint64_t* word);
   // Finds closest points.

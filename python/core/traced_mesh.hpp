@@ -124,11 +124,12 @@ struct Camera {
   Vec3d eye, target;  // in the caller's coordinates
 };
 
-// Meshes on one device, of one test, whose rays are traced in one launch.
+// Meshes on one device, with the same intersection test, whose rays are traced in one launch.
 class TracedBatch {
  public:
   explicit TracedBatch(std::vector<std::shared_ptr<const TracedMesh>> meshes);
-  // As TracedMesh::trace(), for each ray in its own mesh.
+  // Finds closest hits or, if out.any is wanted, only whether there are hits, each ray in the mesh
+  // whose number the filter gives it. Throws an Error that names the first ray without a mesh.
   void trace(const RayQuery& query, const HitArrays& out) const;
 
  private:
