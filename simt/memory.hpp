@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstring>
 #include <type_traits>
@@ -10,6 +11,7 @@
 #include <vector>
 #if __cplusplus >= 202002L
 #include <span>
+#include <tuple>
 #endif
 
 #include "simt/device.hpp"
@@ -142,6 +144,25 @@ class Buffer {
   Memory memory_;
   std::size_t count_ = 0;
 };
+
+// Allocates arrays in one block, which becomes `memory`, in the given order: a GPU's driver needs
+// longer to allocate and free a block than a kernel to fill it.
+template <class... T>
+std::tuple<std::span<T>...> allocate_arrays(Memory& memory, const DeviceId& device,
+                                            const std::array<std::size_t, sizeof...(T)>& counts) {
+  constexpr std::size_t alignment = 256, sizes[] = {sizeof(T)...};
+  std::array<std::size_t, sizeof...(T)> begins;
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < sizeof...(T); ++i) {
+    begins[i] = bytes;
+    bytes += (counts[i] * sizes[i] + alignment - 1) / alignment * alignment;
+  }
+  memory = Memory(device, bytes);
+  const auto arrays = [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return std::tuple(std::span<T>(reinterpret_cast<T*>(memory.data() + begins[I]), counts[I])...);
+  };
+  return arrays(std::index_sequence_for<T...>());
+}
 
 // Host memory, page-locked for a GPU. Throws Error{Exit::failed} if memory is exhausted.
 void* pinned_allocate(const DeviceId& device, std::size_t bytes);

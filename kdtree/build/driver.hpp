@@ -72,6 +72,7 @@ BuildRun launch_build(const Device& device, Workspace& workspace, const Allocato
                       const Probe& probe = {}) {
   using Kernel = BuildKernel<Allocator, kind, Probe>;
   Workspace::Parts& p = workspace.parts();
+  Workspace::Parts::Counters* const counters = p.counters.data();
   Kernel kernel{
       .allocator = allocator,
       .costs = options.costs,
@@ -81,11 +82,11 @@ BuildRun launch_build(const Device& device, Workspace& workspace, const Allocato
       .are_boxes = workspace.refs() == RefKind::boxes,
       .probe = probe,
       .corners = p.corners.data(),
-      .queue = TaskQueue(p.queue.data(), p.ring.data(), static_cast<std::uint32_t>(p.ring.size()),
+      .queue = TaskQueue(&counters->queue, p.ring.data(), static_cast<std::uint32_t>(p.ring.size()),
                          DeferredNodes(p.deferred.data())),
-      .shared = SharedNodes(p.shared_counters.data(), p.shared.data(),
+      .shared = SharedNodes(&counters->shared, p.shared.data(),
                             static_cast<std::uint32_t>(p.shared.size())),
-      .counters = p.counters.data(),
+      .counters = &counters->build,
       .nodes = p.nodes.data(),
       .pair_capacity = p.nodes.size() / 2,
       .refs = p.output.data(),
@@ -97,10 +98,10 @@ BuildRun launch_build(const Device& device, Workspace& workspace, const Allocato
   run.reset_ms = simt::measure_ms([&] { p.reset(run.warps); });
   run.ms = deadline.launch(
       [&](const simt::LaunchLimits& limits) { return device.launch(kernel, run.warps, limits); });
-  const BuildCounters& counters = p.last = p.counters.download().front();
-  run.failed_splits = counters.failed_splits;
-  run.failed_bytes = counters.failed_bytes;
-  run.incomplete = p.incomplete = counters.failed_splits != 0;
+  simt::device_download(workspace.device(), &p.last, &counters->build, sizeof p.last);
+  run.failed_splits = p.last.failed_splits;
+  run.failed_bytes = p.last.failed_bytes;
+  run.incomplete = p.incomplete = p.last.failed_splits != 0;
   return run;
 }
 

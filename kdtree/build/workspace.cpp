@@ -16,19 +16,17 @@ Workspace::Workspace(const DeviceMesh& mesh, RefKind refs, std::size_t pool_byte
   Parts& p = *parts_;
   p.mesh = &mesh;
   p.refs = refs;
-  p.corners = simt::Buffer<PackedCorners>(device, n);
   // Space for the chunks of about three times the scene's refs, and 4 entries per warp of any GPU.
-  const std::size_t min_ring = device.kind == simt::DeviceKind::cuda ? 65536 : 4096;
-  p.ring = simt::Buffer<TaskQueue::RingEntry>(
-      device, limits.ring != 0 ? limits.ring : std::bit_ceil(std::max(min_ring, n / 32)));
-  p.shared = simt::Buffer<SharedNode>(
-      device, limits.shared_nodes != 0
-                  ? limits.shared_nodes
-                  : std::min<std::size_t>(64 + n / 256, TaskQueue::max_shared_nodes));
-  p.deferred = simt::Buffer<DeferredNodes::Entry>(device, DeferredNodes::max_nodes);
-  p.queue = simt::Buffer<TaskQueue::Counters>(device, 1);
-  p.shared_counters = simt::Buffer<SharedNodes::Counters>(device, 1);
-  p.counters = simt::Buffer<BuildCounters>(device, 1);
+  const std::size_t min_ring = device.kind == simt::DeviceKind::cuda ? 65536 : 4096,
+                    ring =
+                        limits.ring != 0 ? limits.ring : std::bit_ceil(std::max(min_ring, n / 32)),
+                    shared = limits.shared_nodes != 0
+                                 ? limits.shared_nodes
+                                 : std::min<std::size_t>(64 + n / 256, TaskQueue::max_shared_nodes);
+  std::tie(p.counters, p.ring, p.deferred, p.shared, p.corners) =
+      simt::allocate_arrays<Parts::Counters, TaskQueue::RingEntry, DeferredNodes::Entry, SharedNode,
+                            PackedCorners>(p.fixed, device,
+                                           {1, ring, DeferredNodes::max_nodes, shared, n});
   // First guesses: if a build needs more, the arrays grow.
   p.nodes = simt::Buffer<Node>(
       device, limits.nodes != 0 ? limits.nodes : std::min(2 * (4 * n + 70000), max_tree_nodes));
@@ -89,9 +87,7 @@ void Workspace::swap_pool(simt::Memory& other) { std::swap(parts_->pool, other);
 
 std::size_t Workspace::overhead_bytes() const {
   const Parts& p = *parts_;
-  return p.corners.bytes() + p.ring.bytes() + p.deferred.bytes() + p.queue.bytes() +
-         p.shared.bytes() + p.shared_counters.bytes() + p.counters.bytes() + p.nodes.bytes() +
-         p.output.bytes();
+  return p.fixed.bytes() + p.nodes.bytes() + p.output.bytes();
 }
 
 Tree Workspace::download() const {

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "kdtree/build/kernel.hpp"
@@ -16,32 +18,33 @@ inline constexpr std::size_t max_tree_nodes = std::size_t{1} << 31,
                              max_tree_refs = std::size_t{1} << 31;
 
 struct Workspace::Parts {
+  struct Counters {
+    TaskQueue::Counters queue;
+    SharedNodes::Counters shared;
+    BuildCounters build;
+  };
+
   const DeviceMesh* mesh = nullptr;
   RefKind refs = RefKind::clipped;
   simt::Memory pool;
   alloc::AllocatorOptions options;  // as given to set_allocator_options()
-  simt::Buffer<PackedCorners> corners;
-  simt::Buffer<TaskQueue::RingEntry> ring;
-  simt::Buffer<DeferredNodes::Entry> deferred;
-  simt::Buffer<TaskQueue::Counters> queue;
-  simt::Buffer<SharedNode> shared;
-  simt::Buffer<SharedNodes::Counters> shared_counters;
-  simt::Buffer<BuildCounters> counters;
+  simt::Memory fixed;               // the arrays whose sizes never change
+  std::span<Counters> counters;
+  std::span<TaskQueue::RingEntry> ring;
+  std::span<DeferredNodes::Entry> deferred;
+  std::span<SharedNode> shared;
+  std::span<PackedCorners> corners;
   simt::Buffer<Node> nodes;
   simt::Buffer<std::uint32_t> output;
   bool incomplete = false;  // whether the last build's tree is incomplete
   BuildCounters last;       // counters of the last build, copied to the host
 
   void reset(unsigned warps) {
-    const TaskQueue::Counters start = TaskQueue::initial(ring.size(), warps);
-    const SharedNodes::Counters none{};
-    const BuildCounters zero{};
-    queue.upload({&start, 1});
-    shared_counters.upload({&none, 1});
-    counters.upload({&zero, 1});
-    ring.fill(0);
-    deferred.fill(0);
-    shared.fill(0);
+    const Counters start{TaskQueue::initial(ring.size(), warps), {}, {}};
+    const auto* const zeroed_end = reinterpret_cast<const std::byte*>(corners.data());
+    const simt::DeviceId& device = mesh->device();
+    simt::device_fill(device, fixed.data(), 0, static_cast<std::size_t>(zeroed_end - fixed.data()));
+    simt::device_upload(device, counters.data(), &start, sizeof start);
   }
   // Doubles the array that the error code names. Throws Error{Exit::failed} above its limit.
   void grow(std::uint32_t error) {

@@ -3,14 +3,13 @@
 // rays visit the child below a plane before the one above, and in depth-first order the next node
 // they need is adjacent in memory. All work is done on the tree's device.
 //
-// All warps of a launch work together, level by level with a barrier between levels. The first pass
-// goes down to list the pairs of each level and find those in use. The second goes up to count the
-// contents below each pair. The third, in a second launch once the host knows the sizes, goes down
-// again: each pair gives its children their positions and copies its leaves' refs. Each pass visits
-// each pair once, at any depth.
+// The first kernel goes down level by level, with a barrier between levels, and lists the pairs in
+// use. Then lanes climb from the pairs that have two leaves and add up what is below each pair: of
+// two children the one that arrives last goes on. The second kernel, once the host knows the sizes,
+// has no barriers: for each pair, a lane climbs to the root and adds up what precedes the pair.
 //
-//   OrderCounts   the levels, and the pairs and refs below each pair
-//   OrderPlaces   the ordered nodes and refs
+//   OrderCounts   the pairs in use, and the pairs and refs below each of them
+//   OrderCopies   the ordered nodes and refs
 //
 // Limits: a tree that is deeper than max_depth, or whose links lead out of its arrays or form a
 // cycle, is rejected (unsound_tree). Leaves that share refs and nodes that share a pair are not
@@ -23,6 +22,7 @@
 
 #include "kdtree/tree.hpp"
 #include "simt/arithmetic.hpp"
+#include "simt/atomic_ref.hpp"
 #include "simt/barrier.hpp"
 #include "simt/launch.hpp"
 #include "simt/memory.hpp"
@@ -32,18 +32,28 @@ namespace heapwood::kdtree {
 // the kernels' only failure code; the first operand is a node or a level
 inline constexpr std::uint32_t unsound_tree = 1;
 
-// The contents below a pair: its pairs, including itself, and the refs of all leaves. In the last
-// pass, once the parent has been processed: the pair's new index, and that of the first ref of its
-// leaves.
-struct alignas(8) OrderExtent {
+// Numbers of pairs and refs: the contents below a pair, including itself, or those before it.
+struct OrderExtent {
   std::uint32_t pairs = 0, refs = 0;
+
+  HEAPWOOD_INLINE std::uint64_t packed() const { return std::uint64_t{pairs} << 32 | refs; }
+  static HEAPWOOD_INLINE OrderExtent unpacked(std::uint64_t word) {
+    return {static_cast<std::uint32_t>(word >> 32), static_cast<std::uint32_t>(word)};
+  }
+};
+
+struct alignas(16) OrderEntry {
+  std::uint64_t below = 0;  // packed extent; 0 until a child has arrived
+  std::uint32_t up = 0;     // twice the pair above, plus 1 if this pair is above its split plane
+
+  HEAPWOOD_INLINE OrderExtent extent() const { return OrderExtent::unpacked(below); }
 };
 
 struct OrderState {
-  std::uint32_t arrived[2] = {};  // arrivals at the barriers of the two kernels
-  OrderExtent all;                // of the tree
+  std::uint32_t arrived = 0;  // arrivals at the barriers
+  OrderExtent all;            // of the tree
   // Number of pairs of each level, starting with the root's, and a zero after the last. On a
-  // separate cache line from the words that waiting warps poll.
+  // separate cache line from the word that waiting warps poll.
   alignas(128) std::uint32_t level[max_depth + 1] = {1};
 };
 
@@ -56,8 +66,8 @@ struct OrderInput {
   const Node* nodes;
   const std::uint32_t* refs;
   std::uint32_t pair_count, ref_count;
-  std::uint32_t* list;   // pairs, level by level; capacity pair_count
-  OrderExtent* extents;  // one per pair
+  std::uint32_t* list;  // pairs, level by level; capacity pair_count
+  OrderEntry* entries;  // one per pair
   OrderState* state;
 
   HEAPWOOD_INLINE NodePair load(std::uint32_t pair) const {
@@ -99,7 +109,7 @@ struct OrderCounts {
       return;
     }
     if (first) tree.list[0] = root.link >> 2;
-    simt::Barrier barrier(&tree.state->arrived[0]);
+    simt::Barrier barrier(&tree.state->arrived);
     std::uint32_t begin = 0, end = 1, level = 0;
     for (;; ++level) {
       if (!list_children(warp, begin, end, level) || !barrier.arrive_and_wait(warp)) return;
@@ -113,14 +123,9 @@ struct OrderCounts {
       begin = end;
       end += more;
     }
-    for (;; --level) {
-      for_lanes(warp, begin, end, [&](std::uint32_t k, bool mine) {
-        if (mine) add_up(warp, tree.list[k], level == 0);
-      });
-      if (level == 0 || !barrier.arrive_and_wait(warp)) return;
-      end = begin;
-      begin -= tree.state->level[level - 1];
-    }
+    for_lanes(warp, 0, end, [&](std::uint32_t k, bool mine) {
+      if (mine) climb(warp, tree.list[k], root.link >> 2);
+    });
   }
 
  private:
@@ -132,9 +137,10 @@ struct OrderCounts {
     for_lanes(warp, begin, end, [&](std::uint32_t k, bool mine) {
       if (!good) return;
       NodePair pair{Node::make_leaf(0, 0), Node::make_leaf(0, 0)};
-      if (mine) pair = tree.load(tree.list[k]);
+      const std::uint32_t listed = mine ? tree.list[k] : 0;
+      if (mine) pair = tree.load(listed);
       const bool sound = tree.sound(pair.node[0]) && tree.sound(pair.node[1]);
-      if (!sound) warp.fail(unsound_tree, 2 * std::uint64_t{tree.list[k]});
+      if (!sound) warp.fail(unsound_tree, 2 * std::uint64_t{listed});
       const std::uint32_t below = pair.node[0].leaf() ? 0 : 1, above = pair.node[1].leaf() ? 0 : 1;
       const std::uint32_t up_to = warp.inclusive_add(below + above);
       const std::uint32_t total = warp.shfl(up_to, Warp::width - 1);
@@ -153,43 +159,54 @@ struct OrderCounts {
       good = good && !warp.any(!sound) && fits;
       if (!good) return;
       std::uint32_t place = end + at + up_to - below - above;
-      if (below != 0) tree.list[place++] = pair.node[0].link >> 2;
-      if (above != 0) tree.list[place] = pair.node[1].link >> 2;
+      HEAPWOOD_UNROLLED
+      for (unsigned side = 0; side < 2; ++side) {
+        if (pair.node[side].leaf()) continue;
+        const std::uint32_t child = pair.node[side].link >> 2;
+        tree.list[place++] = child;
+        tree.entries[child] = {0, 2 * listed + side};
+      }
     });
     return good;
   }
 
+  // From a pair with two leaves up to the first pair with a child that has not arrived.
   template <class Warp>
-  HEAPWOOD_INLINE void add_up(Warp& warp, std::uint32_t pair, bool root) const {
-    const NodePair nodes = tree.load(pair);
-    std::uint32_t pairs = 1;
-    std::uint64_t refs = 0;
-    HEAPWOOD_UNROLLED
-    for (unsigned side = 0; side < 2; ++side) {
-      const Node node = nodes.node[side];
-      if (node.leaf()) {
-        refs += node.count();
-      } else {
-        const OrderExtent below = tree.extents[node.link >> 2];
-        pairs += below.pairs;
-        refs += below.refs;
-      }
+  HEAPWOOD_INLINE void climb(Warp& warp, std::uint32_t pair, std::uint32_t root_pair) const {
+    NodePair nodes = tree.load(pair);
+    if (!nodes.node[0].leaf() || !nodes.node[1].leaf()) return;
+    std::uint64_t refs = 0;  // below the pair
+    std::uint32_t pairs = 0;
+    for (;;) {
+      ++pairs;
+      for (const Node node : nodes.node) refs += node.leaf() ? node.count() : 0;
+      if (refs >> 32 != 0) return void(warp.fail(unsound_tree, 2 * std::uint64_t{pair}));
+      const OrderExtent all{pairs, static_cast<std::uint32_t>(refs)};
+      // relaxed, here and below: the sums contain all that the next one needs.
+      entry(pair).store(all.packed(), simt::relaxed);
+      if (pair == root_pair) return void(tree.state->all = all);
+      pair = tree.entries[pair].up >> 1;
+      nodes = tree.load(pair);
+      if (nodes.node[0].leaf() || nodes.node[1].leaf()) continue;
+      const std::uint64_t other = entry(pair).fetch_add(all.packed(), simt::relaxed);
+      if (other == 0) return;
+      pairs += OrderExtent::unpacked(other).pairs;
+      refs += OrderExtent::unpacked(other).refs;
     }
-    // more refs than a node can index
-    if (refs >> 32 != 0) warp.fail(unsound_tree, 2 * std::uint64_t{pair});
-    const OrderExtent extent{pairs, static_cast<std::uint32_t>(refs)};
-    if (root) tree.state->all = extent;
-    tree.extents[pair] = extent;
+  }
+  HEAPWOOD_INLINE simt::atomic_ref<std::uint64_t> entry(std::uint32_t pair) const {
+    return simt::atomic_ref<std::uint64_t>(tree.entries[pair].below);
   }
 };
 
 // After OrderCounts.
-struct OrderPlaces {
+struct OrderCopies {
   static constexpr unsigned block_threads = 128, blocks_per_multiprocessor = 8;
   static constexpr std::uint32_t max_lane_refs = 16;  // max refs of a leaf for one lane
   struct Scratch {};
 
   OrderInput tree;
+  OrderExtent all;  // of the tree
   Node* nodes;
   std::uint32_t* refs;
   bool has_second_node;  // nodes[1] exists; it is copied unchanged
@@ -203,54 +220,58 @@ struct OrderPlaces {
       if (first)
         nodes[0] = root.leaf() ? Node::make_leaf(0, root.count())
                                : Node::make_inner(root.split, root.axis(), 1);
-      if (first && !root.leaf()) tree.extents[root.link >> 2] = {1, 0};
       copy_refs(warp, first && root.leaf() ? root : Node::make_leaf(0, 0), 0);
     }
-    if (root.leaf()) return;
-    // Level 0 is one pair, which the first warp processes: no barrier is needed before it.
-    simt::Barrier barrier(&tree.state->arrived[1]);
-    std::uint32_t begin = 0, end = 1;
-    for (std::uint32_t level = 1;; ++level) {
-      for_lanes(warp, begin, end,
-                [&](std::uint32_t k, bool mine) { place(warp, mine ? tree.list[k] : 0, mine); });
-      const std::uint32_t more = tree.state->level[level];
-      if (more == 0 || !barrier.arrive_and_wait(warp)) return;
-      begin = end;
-      end += more;
-    }
+    for_lanes(warp, 0, all.pairs, [&](std::uint32_t k, bool mine) {
+      NodePair out{Node::make_leaf(0, 0), Node::make_leaf(0, 0)}, from = out;
+      if (mine) {
+        const std::uint32_t pair = tree.list[k];
+        from = tree.load(pair);
+        const OrderExtent before = extent_before(pair, root.link >> 2);
+        out = placed(from, before);
+        reinterpret_cast<NodePair*>(nodes)[1 + before.pairs] = out;
+      }
+      HEAPWOOD_UNROLLED
+      for (unsigned side = 0; side < 2; ++side)
+        copy_refs(warp, from.node[side], out.node[side].first);
+    });
   }
 
  private:
-  // Places the lane's pair, if it has one. The children's extents are read and replaced by their
-  // positions. This is safe: no other lane reads them before the next level, where positions are
-  // expected.
-  template <class Warp>
-  HEAPWOOD_INLINE void place(Warp& warp, std::uint32_t pair, bool mine) const {
-    NodePair out{Node::make_leaf(0, 0), Node::make_leaf(0, 0)};
-    NodePair from = out;
-    if (mine) {
-      from = tree.load(pair);
-      const OrderExtent at = tree.extents[pair];
-      OrderExtent next{at.pairs + 1, at.refs};
-      HEAPWOOD_UNROLLED
-      for (unsigned side = 0; side < 2; ++side) {
-        const Node node = from.node[side];
-        if (node.leaf()) {
-          out.node[side] = Node::make_leaf(next.refs, node.count());
-          next.refs += node.count();
-        } else {
-          const std::uint32_t child = node.link >> 2;
-          const OrderExtent below = tree.extents[child];
-          tree.extents[child] = next;
-          out.node[side] = Node::make_inner(node.split, node.axis(), next.pairs);
-          next = {next.pairs + below.pairs, next.refs + below.refs};
-        }
+  // What precedes a pair in depth-first order.
+  HEAPWOOD_INLINE OrderExtent extent_before(std::uint32_t pair, std::uint32_t root_pair) const {
+    OrderExtent before;
+    OrderEntry entry = tree.entries[pair];
+    HEAPWOOD_ROLLED
+    while (pair != root_pair) {
+      pair = entry.up >> 1;
+      const OrderEntry parent = tree.entries[pair];
+      ++before.pairs;           // the parent
+      if (entry.up % 2 != 0) {  // and all below its other child
+        before.pairs += parent.extent().pairs - 1 - entry.extent().pairs;
+        before.refs += parent.extent().refs - entry.extent().refs;
       }
-      reinterpret_cast<NodePair*>(nodes)[at.pairs] = out;
+      entry = parent;
     }
+    return before;
+  }
+
+  HEAPWOOD_INLINE NodePair placed(const NodePair& from, OrderExtent before) const {
+    NodePair out;
+    OrderExtent next{before.pairs + 1, before.refs};
     HEAPWOOD_UNROLLED
-    for (unsigned side = 0; side < 2; ++side)
-      copy_refs(warp, from.node[side], out.node[side].first);
+    for (unsigned side = 0; side < 2; ++side) {
+      const Node node = from.node[side];
+      if (node.leaf()) {
+        out.node[side] = Node::make_leaf(next.refs, node.count());
+        next.refs += node.count();
+      } else {
+        out.node[side] = Node::make_inner(node.split, node.axis(), 1 + next.pairs);
+        const OrderExtent below = side == 0 ? tree.entries[node.link >> 2].extent() : OrderExtent{};
+        next = {next.pairs + below.pairs, next.refs + below.refs};
+      }
+    }
+    return out;
   }
 
   // Copies the refs of each lane's leaf, if it has one: a small leaf by its lane alone, large ones
@@ -287,7 +308,7 @@ struct TreeArrays {
 
 // Sets `to`, whose arrays may be those of `tree`, to the same tree in depth-first preorder: pairs
 // with the child below first, and refs leaf by leaf in that order, without unused entries. Returns
-// the milliseconds of the launches, which exclude allocating the new arrays and 12 temporary bytes
+// the milliseconds of the launches, which exclude allocating the new arrays and 20 temporary bytes
 // per pair. `warps`: 0 = as many as are useful. Throws Error if the memory does not suffice, or if
 // one of the checks finds the structure unsound.
 template <class Device>
@@ -296,29 +317,31 @@ double depth_first(const Device& device, const DeviceTree& tree, TreeArrays& to,
   if (tree.node_count == 0) return 0;
   const auto pairs = static_cast<std::uint32_t>(tree.node_count / 2);
   const OrderState start{};
-  simt::Buffer<OrderState> state(device.id(), {&start, 1});
-  simt::Buffer<std::uint32_t> list(device.id(), pairs);
-  simt::Buffer<OrderExtent> extents(device.id(), pairs);
+  simt::Memory memory;
+  const auto [state, entries, list] = simt::allocate_arrays<OrderState, OrderEntry, std::uint32_t>(
+      memory, device.id(), {1, pairs, pairs});
+  simt::device_upload(device.id(), state.data(), &start, sizeof start);
   const OrderInput input{
       tree.nodes,  tree.refs,      pairs,       static_cast<std::uint32_t>(tree.ref_count),
-      list.data(), extents.data(), state.data()};
+      list.data(), entries.data(), state.data()};
+  unsigned listing = warps;
   if (warps == 0) {
     // Every warp must arrive at every barrier, so more warps cost time. A few steps in flight per
     // lane hide the memory latency; more warps do not hide more.
     constexpr std::size_t pairs_per_warp = 256, warps_per_multiprocessor = 16;
-    warps = static_cast<unsigned>(std::min<std::size_t>(
+    listing = static_cast<unsigned>(std::min<std::size_t>(
         {pairs / pairs_per_warp + 1, warps_per_multiprocessor * device.multiprocessors(),
-         device.template resident_warps<OrderCounts>(),
-         device.template resident_warps<OrderPlaces>()}));
+         device.template resident_warps<OrderCounts>()}));
   }
   const simt::LaunchLimits limits{.seconds = 60, .what = "putting the tree into depth-first order"};
   try {
-    double ms = device.launch(OrderCounts{input}, warps, limits);
-    const OrderExtent all = state.download().front().all;
+    double ms = device.launch(OrderCounts{input}, listing, limits);
+    OrderExtent all;
+    simt::device_download(device.id(), &all, &state.data()->all, sizeof all);
     const std::size_t roots = std::min<std::size_t>(2, tree.node_count);
     TreeArrays ordered{{device.id(), roots + 2 * std::size_t{all.pairs}}, {device.id(), all.refs}};
-    ms += device.launch(OrderPlaces{input, ordered.nodes.data(), ordered.refs.data(), roots == 2},
-                        warps, limits);
+    const OrderCopies copies{input, all, ordered.nodes.data(), ordered.refs.data(), roots == 2};
+    ms += device.launch(copies, warps, limits);
     to = std::move(ordered);
     return ms;
   } catch (const simt::KernelFailure& failure) {

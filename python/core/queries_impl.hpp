@@ -143,13 +143,15 @@ struct QueriesOf {
                                                   const IndexRows& from, const Rows& vertices,
                                                   const Poses& poses, std::size_t vertex_count,
                                                   Triangle* to, std::size_t count) {
-    const MeshCheck none;
-    const simt::Buffer<MeshCheck> check(device, {&none, 1});
-    Launcher(device).for_each(count,
-                              LoadTriangles{from, vertices, poses, vertex_count, to, check.data()});
-    const MeshCheck seen = check.download().front();
-    if (seen.invalid != 0) return {};
-    return MeshBounds{{seen.lo(0), seen.lo(1), seen.lo(2)}, {seen.hi(0), seen.hi(1), seen.hi(2)}};
+    const std::vector<MeshCheck> none(MeshCheck::count);
+    const simt::Buffer<MeshCheck> checks(device, none);
+    const std::size_t threads = serial ? count : std::min(count, std::size_t{1} << 16);
+    Launcher(device).for_each(threads, LoadTriangles{from, vertices, poses, vertex_count, to, count,
+                                                     threads, checks.data()});
+    MeshCheck all;
+    for (const MeshCheck& check : checks.download()) all.add(check);
+    if (all.invalid != 0) return {};
+    return MeshBounds{{all.lo(0), all.lo(1), all.lo(2)}, {all.hi(0), all.hi(1), all.hi(2)}};
   }
 
   static std::size_t load_vertices(const simt::DeviceId& device, const Rows& from,

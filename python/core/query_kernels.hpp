@@ -4,6 +4,7 @@
 // block of rays is in the cache of a CPU thread.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -243,12 +244,22 @@ struct FillNormals {
 
 // What LoadTriangles finds out. Coordinates are keys whose order is that of their values.
 struct MeshCheck {
+  static constexpr std::size_t count = 128;  // several, so that threads seldom meet at one
+
   // For each axis the key of the largest coordinate, and that of the largest negated one; 0: none.
   std::uint64_t largest[2][3] = {};
   std::uint64_t invalid = 0;
 
   double hi(unsigned axis) const { return value(largest[0][axis]); }
   double lo(unsigned axis) const { return -value(largest[1][axis]); }
+
+  void add(const MeshCheck& other) {
+    for (unsigned side = 0; side < 2; ++side) {
+      for (unsigned axis = 0; axis < 3; ++axis)
+        largest[side][axis] = std::max(largest[side][axis], other.largest[side][axis]);
+    }
+    invalid |= other.invalid;
+  }
 
   static HEAPWOOD_INLINE std::uint64_t key(double x) {
     const auto bits = std::bit_cast<std::uint64_t>(x);
@@ -260,41 +271,51 @@ struct MeshCheck {
   static constexpr std::uint64_t sign = std::uint64_t{1} << 63;
 };
 
-// Reads the caller's triangles; finds the bounds of their vertices, placed by the poses.
+// Reads the caller's triangles; finds the bounds of their vertices, placed by the poses. Each of
+// `threads` calls reads every `threads`-th triangle.
 struct LoadTriangles {
   IndexRows from;
   Rows vertices;
   Poses poses;
   std::uint64_t vertex_count;
   Triangle* to;
-  MeshCheck* check;
+  std::size_t count, threads;
+  MeshCheck* checks;
 
-  HEAPWOOD_FN void operator()(std::size_t i) const {
-    constexpr double max_float = std::numeric_limits<float>::max();
+  HEAPWOOD_FN void operator()(std::size_t first) const {
+    MeshCheck& check = checks[first % MeshCheck::count];
     double lo[3] = {max_float, max_float, max_float}, hi[3] = {-max_float, -max_float, -max_float};
+    for (std::size_t i = first; i < count; i += threads) {
+      // relaxed, here and below: the host reads the words after the launch.
+      if (!load(i, lo, hi)) return Word(check.invalid).store(1, simt::relaxed);
+    }
+    for (unsigned axis = 0; axis < 3; ++axis) {
+      raise(check.largest[0][axis], MeshCheck::key(hi[axis]));
+      raise(check.largest[1][axis], MeshCheck::key(-lo[axis]));
+    }
+  }
+
+ private:
+  static constexpr double max_float = std::numeric_limits<float>::max();
+  using Word = simt::atomic_ref<std::uint64_t>;
+
+  // False: an index or a vertex is not valid.
+  HEAPWOOD_FN bool load(std::size_t i, double (&lo)[3], double (&hi)[3]) const {
     for (unsigned k = 0; k < 3; ++k) {
       const std::uint64_t v = from.at(i, k);
-      if (v >= vertex_count) return reject();
+      if (v >= vertex_count) return false;
       to[i].v[k] = static_cast<std::uint32_t>(v);
       const Vec3d at = poses.placed(v, vertices.point(v));
       const double p[3] = {at.x, at.y, at.z};
       for (unsigned axis = 0; axis < 3; ++axis) {
         const double x = p[axis];
-        if (!(x >= -max_float && x <= max_float)) return reject();
+        if (!(x >= -max_float && x <= max_float)) return false;
         lo[axis] = x < lo[axis] ? x : lo[axis];
         hi[axis] = x > hi[axis] ? x : hi[axis];
       }
     }
-    for (unsigned axis = 0; axis < 3; ++axis) {
-      raise(check->largest[0][axis], MeshCheck::key(hi[axis]));
-      raise(check->largest[1][axis], MeshCheck::key(-lo[axis]));
-    }
+    return true;
   }
-
- private:
-  using Word = simt::atomic_ref<std::uint64_t>;
-  // relaxed: the host reads the words after the launch.
-  HEAPWOOD_FN void reject() const { Word(check->invalid).store(1, simt::relaxed); }
   HEAPWOOD_FN static void raise(std::uint64_t& word, std::uint64_t key) {
     Word largest(word);
     std::uint64_t before = largest.load(simt::relaxed);
