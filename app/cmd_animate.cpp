@@ -138,7 +138,7 @@ constexpr const char* animate_columns =
 
 constexpr const char* animate_examples = R"(Examples:
   heapwood animate statue~
-  heapwood animate explode:1m --size 1920x1080 --allocators atomic,heapwood,cfmmalloc
+  heapwood animate statue~:1m --size 1920x1080 --allocators atomic,heapwood,cfmmalloc
   heapwood animate horse_###.obj --keep-pool --json horse.json --resume
   heapwood animate fox.glb:Run --frames 60 --allocators heapwood -o fox_##.png
 A moving scene is a name from 'heapwood list scenes', numbered OBJ or PLY files

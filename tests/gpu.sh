@@ -216,7 +216,7 @@ check "replay of strings" 240 bash -c 'replayed "$@"' _ strings --rows 5K
 check "replay of particles" 240 bash -c 'replayed "$@"' _ particles --particles 2K --rounds 20
 check "replay" 240 bash -c 'replayed "$@"' _ build statue:5k
 check "replay of lifetimes" 240 bash -c 'replayed "$@"' _ stress lifetimes --requests 2K --pool 64M
-check "animate" 240 "$bin/heapwood" animate explode:20k --frames 4 --allocators atomic,heapwood,cfmmalloc,halloc --size 320x180 --trace primary,shaded \
+check "animate" 240 "$bin/heapwood" animate cloth:20k --frames 4 --allocators atomic,heapwood,cfmmalloc,halloc --size 320x180 --trace primary,shaded \
   --keep-pool --device "$device"
 check "host-bench" 240 "$bin/heapwood" host-bench --device "$device"
 for allocator in tlsf hybrid cudamallocasync; do
@@ -250,7 +250,7 @@ if command -v compute-sanitizer > /dev/null; then
     check "$tool replay" 200 bash -c 'sanitize "$@"' _ \
       "$tool" replay "$logs/small.trace" --device "$device" --allocators heapwood,halloc --runs 1
     check "$tool animate" 200 bash -c 'sanitize "$@"' _ \
-      "$tool" animate explode:1k --frames 2 --size 64x48 --trace shaded --allocators heapwood --device "$device"
+      "$tool" animate cloth:1k --frames 2 --size 64x48 --trace shaded --allocators heapwood --device "$device"
     check "$tool render" 120 bash -c 'sanitize "$@"' _ \
       "$tool" render atrium:2k --device "$device" --size 64x48 --spp 1 -o "$logs/$tool.png" --timeout 100
   done

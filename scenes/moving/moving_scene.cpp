@@ -12,13 +12,10 @@ namespace {
 
 constexpr Procedural moving_families[] = {
     {"statue~", "a statue that bends, twists and swells", 69'000, 1000, 20'000'000},
-    {"explode", "a statue that bursts into shards, which fall to the floor", 100'000, 1000,
-     20'000'000},
     {"cloth", "a cloth that falls onto a ball", 100'000, 1000, 20'000'000},
 };
 // The functions for the names of the table, in its order.
-constexpr FrameMaker (*moving_makers[])(const Request&) = {make_deformed_statue, make_explosion,
-                                                           make_cloth};
+constexpr FrameMaker (*moving_makers[])(const Request&) = {make_deformed_statue, make_cloth};
 static_assert(std::size(moving_families) == std::size(moving_makers));
 
 MovingScene make_moving(const SceneName& name, unsigned threads) {

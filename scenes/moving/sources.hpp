@@ -13,7 +13,6 @@ namespace heapwood::scenes {
 
 // Procedural scenes of about request.triangles triangles (families.hpp).
 FrameMaker make_deformed_statue(const Request& request);
-FrameMaker make_explosion(const Request& request);
 FrameMaker make_cloth(const Request& request);
 
 // Whether the text is the path of a mesh file whose name contains one run of #.

@@ -108,7 +108,7 @@ TEST_F(AnimateCommand, PrintsTables) {
 
 TEST_F(AnimateCommand, KeptPoolsAreReported) {
   const std::string outcome =
-      output(animate("explode:3k --allocators heapwood,cfmmalloc --keep-pool --format json"));
+      output(animate("cloth:3k --allocators heapwood,cfmmalloc --keep-pool --format json"));
   for (const json& result : json::parse(outcome)["results"]) {
     EXPECT_EQ(result["status"], "ok");
     ASSERT_EQ(result["pool_after_frames"].size(), 3u) << result.dump(1);

@@ -22,7 +22,6 @@ TEST_F(Moving, ProceduralScenesAreTheSameEverywhere) {
     std::uint64_t digests[2];  // digests of frames 0 and 77
   } scenes[] = {
       {"statue~:3k", {0x1fcf35b66fe8235d, 0x29d4a8ae931fb571}},
-      {"explode:3k:2", {0xc72be538b7e2eff0, 0x2ad4ac409a476064}},
       {"cloth:3k", {0x1499f59a03b43eca, 0xc473879d313739ad}},
   };
   for (const auto& scene : scenes) {
@@ -73,7 +72,7 @@ TEST_F(Moving, RecognizesNames) {
        {"atrium", "scene.obj", "a#b#.obj", "frame_###.png", "a.ply..b.ply", "..", "##########.obj"})
     expect_error(Exit::usage, {wrong, "statue~", "frame_###.obj"}, [&] { open_moving(wrong); });
   expect_error(Exit::usage, {"`many`", "number of triangles"}, [] { open_moving("cloth:many"); });
-  expect_error(Exit::usage, {"1000 to"}, [] { open_moving("explode:10"); });
+  expect_error(Exit::usage, {"1000 to"}, [] { open_moving("cloth:10"); });
 }
 
 std::string triangle_at(double x) {

@@ -214,9 +214,9 @@ TEST_F(LiveTab, EachNumberKeyHasItsButton) {
 }
 
 TEST_F(LiveTab, AMovingSceneIsBuiltOnlyInLive) {
-  const Json never = after("explode:1k --tab live",
-                           "wait live 2; report @live; key F6; wait 0.2; key B; wait 0.1");
-  EXPECT_EQ(json("live")["texts"]["name"], "explode:1k");
+  const Json never =
+      after("cloth:1k --tab live", "wait live 2; report @live; key F6; wait 0.2; key B; wait 0.1");
+  EXPECT_EQ(json("live")["texts"]["name"], "cloth:1k");
   EXPECT_EQ(never["texts"]["disabled"], "Build; Compare all; Heap map; ");
   EXPECT_PRED2(has, never["messages"], "a moving scene is built only in Live");
 }
