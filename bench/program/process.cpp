@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <exception>
 #include <filesystem>
@@ -22,6 +23,7 @@
 #include <new>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include "bench/program/messages.hpp"
 #include "simt/device.hpp"
@@ -154,12 +156,29 @@ int out_of_memory() {
 LackOfMemoryEnds::LackOfMemoryEnds() { ++scopes_that_end; }
 LackOfMemoryEnds::~LackOfMemoryEnds() { --scopes_that_end; }
 
-ProcessLock::ProcessLock(const std::string& name) {
+namespace {
+// The socket with this name that execv() left open, or -1.
+int find_socket(const sockaddr_un& name) {
+  for (int fd = 0; fd < 1024; ++fd) {
+    sockaddr_un own{};
+    socklen_t bytes = sizeof(own);
+    if (::getsockname(fd, reinterpret_cast<sockaddr*>(&own), &bytes) == 0 &&
+        std::memcmp(&own, &name, sizeof(own)) == 0)
+      return fd;
+  }
+  return -1;
+}
+}  // namespace
+
+ProcessLock::ProcessLock(const std::string& name, bool survives_execv) {
   const std::string text = fmt::format("heapwood:{:016x}", std::hash<std::string>()(name));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::copy(text.begin(), text.end(), address.sun_path + 1);
-  socket_ = Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  static bool is_first = true;
+  if (survives_execv && std::exchange(is_first, false)) socket_ = Descriptor(find_socket(address));
+  if (socket_) return;
+  socket_ = Descriptor(::socket(AF_UNIX, SOCK_STREAM | (survives_execv ? 0 : SOCK_CLOEXEC), 0));
   const auto bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + text.size());
   is_held_ = !socket_ || ::bind(socket_.get(), reinterpret_cast<sockaddr*>(&address), bytes) == 0 ||
              errno != EADDRINUSE;
@@ -180,7 +199,7 @@ ProcessLock lock_file(const std::string& path) {
 
 ProcessLock lock_gpu(const std::string& gpu, const std::string& id, bool waits) {
   for (bool is_told = false;; is_told = true) {
-    ProcessLock lock("gpu:" + id);
+    ProcessLock lock("gpu:" + id, true);
     if (lock.is_held()) return lock;
     if (!waits)
       throw_error(Exit::device,

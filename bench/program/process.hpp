@@ -52,7 +52,9 @@ using scenes::Descriptor;
 // releases it however the process ends.
 class ProcessLock {
  public:
-  explicit ProcessLock(const std::string& name);
+  // survives_execv: a process that execv() replaces keeps the lock, and its first such object there
+  // takes it over.
+  explicit ProcessLock(const std::string& name, bool survives_execv = false);
 
   // False if another process, or another object of this one, has the name. Always true if the
   // system has no such sockets.

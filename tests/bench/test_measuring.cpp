@@ -211,6 +211,26 @@ TEST_F(GpuLocks, EndsWithTheProcess) {
   for (const int end : ready) close(end);
 }
 
+TEST_F(GpuLocks, SurvivesExecv) {
+  const auto id = [] { return "execv " + std::to_string(getpid()); };
+  constexpr const char* replaced = "HEAPWOOD_TEST_EXECV";
+  if (std::getenv(replaced)) {
+    EXPECT_FALSE(ProcessLock("gpu:" + id()).is_held());
+    EXPECT_TRUE(lock_gpu("cuda:0", id(), false).is_held());
+    return;
+  }
+  const pid_t process = fork();
+  if (process == 0) {
+    const ProcessLock held = lock_gpu("cuda:0", id(), false);
+    setenv(replaced, "1", 1);
+    execl("/proc/self/exe", "test", "--gtest_filter=GpuLocks.SurvivesExecv", nullptr);
+    _exit(1);
+  }
+  int status = 1;
+  waitpid(process, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
 TEST_F(GpuLocks, WaitingEndsOnCtrlC) {
   const ProcessLock held = lock("a");
   simt::interrupt();
