@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: MIT
 import json
 import math
-import os
-import subprocess
 import tempfile
 import unittest
 
 from report.results import Results, ResultsError, read
 from report.figures import ratio_interval, script_json
 
-from .made import ROOT, content, report, results, row
+from .made import content, report, results, row
 
 
 class Files(unittest.TestCase):
@@ -72,41 +70,6 @@ class Files(unittest.TestCase):
             failed = report(path, "-o", "/dev/null", **bare)
             self.assertEqual(failed.returncode, 1)
             self.assertRegex(failed.stderr, "^report: error: needs .*: make report\n$")
-
-    def measure(self, folder, *options, **environment):
-        """Runs scripts/reproduce_full.sh."""
-        return subprocess.run(
-            [ROOT / "scripts/reproduce_full.sh", folder, *options],
-            env={**os.environ, **environment},
-            capture_output=True,
-            text=True,
-        )
-
-    @unittest.skipUnless(
-        os.environ.get("HEAPWOOD_BINARY"), "HEAPWOOD_BINARY is not set: run scripts/report.sh test"
-    )
-    def test_script_measures_all_parts_and_merges_them(self):
-        settings = {"HEAPWOOD": os.environ["HEAPWOOD_BINARY"], "GPUS": "0 1", "PARTS": "3"}
-        options = "--device cpu --threads 2 --allocators atomic".split()
-        with tempfile.TemporaryDirectory() as folder:
-            process = self.measure(folder, "bulk-5,regeff-t1", *options, **settings)
-            self.assertEqual(process.returncode, 0, process.stderr)
-            merged = Results(read(f"{folder}/results.json"))
-            for item in ("bulk-5", "regeff-t1"):
-                self.assertIsNone(merged.incomplete(item))
-            self.assertEqual(len(merged.content["runs"]), 3)
-            # Without time no case is started; exit status 1 reports missing cases.
-            process = self.measure(folder, "bulk-6", *options, **settings, MINUTES="1e-9")
-            self.assertEqual(process.returncode, 1)
-            self.assertIn("cases left", process.stderr)
-
-    def test_script_measures_later_parts_after_a_failed_one(self):
-        with tempfile.TemporaryDirectory() as folder:
-            for gpus in ("", "0"):
-                process = self.measure(folder, HEAPWOOD="/bin/false", GPUS=gpus, PARTS="2")
-                self.assertEqual(process.returncode, 1)
-                for part in ("part 1 failed", "part 2 failed"):
-                    self.assertIn(part, process.stderr)
 
     def test_missing_items_have_a_reason(self):
         made = content({"a": [], "b": []})
