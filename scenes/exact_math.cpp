@@ -83,7 +83,6 @@ float tan(float x) {
   return rounded(both.sin / both.cos);
 }
 float exp(float x) { return rounded(exp_of(x)); }
-float log(float x) { return rounded(log_of(x)); }
 float pow(float x, float y) { return x == 0 ? 0 : rounded(exp_of(y * log_of(x))); }
 
 float cbrt(float x) {

@@ -18,7 +18,6 @@ float sin(float x);
 float cos(float x);
 float tan(float x);
 float exp(float x);           // 0 below -87, and at most e^88
-float log(float x);           // x > 0 and normal
 float pow(float x, float y);  // x >= 0; 0 for x = 0; results are limited as in exp()
 float cbrt(float x);          // x of any sign
 float hypot(float x, float y);

@@ -239,8 +239,6 @@ TEST(ExactMath, IsAsGoodAsALibrary) {
     expect_close("tan", arguments, exact::tan, [](long double x) { return std::tan(x); });
   }
   expect_close("exp", samples(-86, 88), exact::exp, [](long double x) { return std::exp(x); });
-  expect_close("log", samples(1e-6f, 3), exact::log, [](long double x) { return std::log(x); });
-  expect_close("log", samples(1, 1e30f), exact::log, [](long double x) { return std::log(x); });
   for (const float y : {0.7f, 2.3f, -1.6f}) {
     expect_close(
         "pow", samples(1e-4f, 50), [y](float x) { return exact::pow(x, y); },
