@@ -108,13 +108,6 @@ TEST_F(Sweeps, ShardsThatDoNotMatchAreRefused) {
   output("merge @all @1 @2");
   const std::string merged = read_file(path("all"));
   output(stress("runs", "--shard 2/2 --seconds 5"));
-  output(stress("split", "--shard 2/3"));
-  output(
-      "graph rgg:200 --phase init --runs 2 --device cpu --allocators atomic,heapwood "
-      "--shard 2/2 --json @graph");
-  json again = json::parse(read_file(path("1")));
-  again["results"][0]["runs_ms"][0] = 1e9;
-  write("again", again.dump());
   write("truncated", read_file(path("2")).substr(0, 300));
   const auto refuses = [&](const std::string& file, int exit, const std::string& reason) {
     for (const char* out : {"all", "new"}) {
@@ -125,9 +118,6 @@ TEST_F(Sweeps, ShardsThatDoNotMatchAreRefused) {
     EXPECT_FALSE(std::filesystem::exists(path("new"))) << file;
   };
   refuses("runs", 2, "another command line");
-  refuses("graph", 2, "merge files of one command");
-  refuses("split", 2, "merge shards of one split");
-  refuses("again", 2, "leave one of them out");
   refuses("truncated", 3, "not valid JSON");
   // A damaged file of merged results is not overwritten.
   write("all", merged.substr(0, 300));

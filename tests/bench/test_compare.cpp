@@ -104,16 +104,6 @@ TEST(CompareVerdicts, ASlowdownOfFivePercentIsFound) {
   EXPECT_GT(one[Verdict::same], 900u);
 }
 
-TEST(CompareVerdicts, ThreeRunsAreUndecided) {
-  TableSimulator simulator;
-  for (const double factor : {1.0, 1.05, 2.0}) {
-    const std::vector<CellTimes> cells =
-        simulator.table({.cells = 10, .runs = 3, .noise = .001, .factor = factor});
-    EXPECT_EQ(counts_of(cells)[Verdict::undecided], 10u) << factor;
-    for (const CellTimes& cell : cells) EXPECT_GT(judge(cell, {}).runs_needed, 3u);
-  }
-}
-
 TEST(CompareVerdicts, DifferencesBelowTheThresholdAreTheSame) {
   std::vector<CellTimes> cells(1);
   std::mt19937 random(3);

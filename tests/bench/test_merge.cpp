@@ -180,18 +180,6 @@ TEST(MergeResults, OtherSweepsAreRefused) {
   });
 }
 
-TEST(MergeResults, MixedDevicesStayApart) {
-  ResultsFile other = shard(2, {"a"});
-  other.json["device"]["name"] = "other";
-  const Merged mixed = merge_results({}, {shard(1, {"a"}), other}, true);
-  ASSERT_EQ(mixed.results, 2u);
-  EXPECT_EQ(mixed.json["results"][0]["measured_on"], "GPU, 1");
-  EXPECT_EQ(mixed.json["results"][1]["measured_on"], "other, 1");
-  EXPECT_EQ(cells_of(as_earlier(mixed)).size(), 2u);
-  EXPECT_EQ(json_text(merge_results(as_earlier(mixed), {other, shard(1, {"a"})}, true).json),
-            json_text(mixed.json));
-}
-
 ResultsFile measured_with(ResultsFile file, const char* gpu, const char* driver) {
   file.json["device_record"] = {
       {"uuid_hash", gpu}, {"driver_version", driver}, {"before", {{"sm_clock_mhz", 345}}}};
@@ -212,14 +200,18 @@ TEST(MergeResults, ResultsNameTheirGpu) {
   EXPECT_EQ(json_text(merge_results(as_earlier(all), {three, two, one}, false).json), text);
 }
 
-TEST(MergeResults, DriversAreNotMixed) {
+TEST(MergeResults, MixedDevicesAndDriversStayApart) {
   const ResultsFile one = measured_with(shard(1, {"a"}), "11", "580.1"),
                     two = measured_with(shard(2, {"a"}), "11", "580.2");
+  ResultsFile three = shard(3, {"a"});
+  three.json["device"]["name"] = "other";
   expect_refusal("shard2", "driver", [&] { merge_results({}, {one, two}, false); });
-  const Merged mixed = merge_results({}, {one, two}, true);
+  const Merged mixed = merge_results({}, {one, two, three}, true);
   EXPECT_EQ(mixed.json["results"][0]["measured_on"], "GPU, 1, 580.1");
   EXPECT_EQ(mixed.json["results"][1]["measured_on"], "GPU, 1, 580.2");
-  EXPECT_EQ(json_text(merge_results(as_earlier(mixed), {two, one}, true).json),
+  EXPECT_EQ(mixed.json["results"][2]["measured_on"], "other, 1");
+  EXPECT_EQ(cells_of(as_earlier(mixed)).size(), 3u);
+  EXPECT_EQ(json_text(merge_results(as_earlier(mixed), {three, two, one}, true).json),
             json_text(mixed.json));
 }
 

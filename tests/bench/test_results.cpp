@@ -72,15 +72,6 @@ TEST(Json, FilesCompressedByGzipAreRead) {
   }
 }
 
-TEST(ClearlyFastest, NeedsQuartilesThatDoNotOverlap) {
-  const std::vector<double> fast{10, 11, 12, 13, 14};         // quartiles 11 and 13
-  const std::vector<double> slow{12, 13.5, 15, 16, 17};       // lower quartile 13.5
-  const std::vector<double> overlapping{12, 13, 15, 16, 17};  // lower quartile 13
-  EXPECT_EQ(clearly_fastest({&slow, &fast}), 1u);
-  EXPECT_EQ(clearly_fastest({&fast, &slow}), 0u);
-  EXPECT_FALSE(clearly_fastest({&fast, &slow, &overlapping}));
-}
-
 // A median of fewer samples says nothing about their spread.
 TEST(ClearlyFastest, NeedsTwoWithThreeSamplesEach) {
   const std::vector<double> three{1, 1, 1}, slower{3, 3, 3}, two{3, 3};
@@ -235,13 +226,6 @@ TEST(EarlierResults, StayUntilTheNewOnesAreAsGood) {
   Json wrong = result("a", "failed", 0);
   wrong["wrong_tree"] = true;
   EXPECT_EQ(kept({wrong}, {five}), Runs{0});
-}
-
-TEST(EarlierResults, TheSameResultIsReplacedAndOthersAreNot) {
-  Json report{{"results", {result("a", "ok", 4), result("b", "ok", 4)}}};
-  EXPECT_EQ(add_earlier(report, {result("b", "incomplete", 5)}), 1u);
-  EXPECT_EQ(report["results"][0]["runs_ms"].size(), 4u);
-  EXPECT_EQ(report["results"][1]["status"], "incomplete");
 }
 
 // `compare` and `merge` identify a result without these settings.

@@ -398,18 +398,5 @@ TEST(StressReport, PointsAreGathered) {
       "A,1.00,10.00,100.0,1.50,10.50,100.5\n");
 }
 
-TEST(StressReport, OnePointHasOneLinePerAllocator) {
-  const std::vector<bench::StressRow> rows{inspected("A", 64, 0, 0.25, 256),
-                                           inspected("B", 64, 0, 0.5, 256)};
-  EXPECT_EQ(bench::to_csv(app::stress_memory_table(rows)),
-            "allocator,at the peak internal,at the peak external,at the peak address,"
-            "external at the end\n"
-            "A,0.000,0.250,4.00 KiB,0.250\n"
-            "B,0.000,0.500,4.00 KiB,0.500\n");
-  const bench::Table times = app::stress_table(rows);
-  EXPECT_EQ(bench::to_csv(times), "allocator,time [ms]\nA,1.00\nB,1.00\n");
-  expect_words(times.title, {"64 B, 1 MiB pool, 10 iterations, 120 blocks"});
-}
-
 }  // namespace
 }  // namespace heapwood::tests

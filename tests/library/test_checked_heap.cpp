@@ -73,14 +73,6 @@ TEST(CheckedHeap, FindsWritesAfterFreeLater) {
              check_kind::write_after_free, "offset 3 of");
 }
 
-TEST(CheckedHeap, KeepsTheFirstErrors) {
-  const auto errors = errors_of([](auto h) {
-    void* const p = h.malloc(24);
-    for (int i = 0; i < 1000; ++i) h.free(p);
-  });
-  EXPECT_EQ(errors.size(), std::size_t{detail::CheckTables::max_records});
-}
-
 std::string text_of_leaks(const checked_heap& heap, std::size_t& bytes) {
   return printed([&](std::FILE* file) { bytes = heap.report_leaks(file); });
 }
