@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "kdtree/check/quality.hpp"
@@ -23,8 +24,25 @@ bool same_bits(const Tree& a, const Tree& b) {
          std::memcmp(a.nodes.data(), b.nodes.data(), a.nodes.size() * sizeof(Node)) == 0;
 }
 
+// Memory that is not zero, like a GPU's, while the object exists.
+class DirtyMemory final : public simt::MemorySource {
+ public:
+  DirtyMemory() { simt::set_memory_source(this); }
+  ~DirtyMemory() override { simt::set_memory_source(nullptr); }
+  DirtyMemory(DirtyMemory&&) = delete;
+  void* allocate(const simt::DeviceId&, std::size_t bytes) override {
+    const std::size_t whole = (bytes + 255) / 256 * 256;
+    return std::memset(std::aligned_alloc(256, whole), 0xcd, whole);
+  }
+  void deallocate(const simt::DeviceId&, void* block) noexcept override { std::free(block); }
+  std::size_t available(const simt::DeviceId& device) override {
+    return simt::platform_available(device);
+  }
+};
+
 template <class Device>
 Tree ordered_by(const Device& device, const Tree& tree, unsigned warps) {
+  const DirtyMemory dirty;
   TreeArrays arrays{{device.id(), tree.nodes}, {device.id(), tree.refs}};
   depth_first(device, arrays.view(), arrays, warps);
   return {tree.bounds, arrays.nodes.download(), arrays.refs.download(), tree.incomplete};
