@@ -17,6 +17,8 @@ namespace {
 constexpr std::size_t pool_unit = std::size_t{1} << 16, min_pool = std::size_t{4} << 20,
                       max_small_cache = std::size_t{128} << 20;
 constexpr double build_seconds = 3600;
+// The min SahCosts::traversal on CPU threads, where larger leaves make builds and rays faster.
+constexpr float cpu_traversal = 4;
 // Max rays per batch. A query can be interrupted between batches.
 constexpr std::size_t max_batch = std::size_t{1} << 22;
 
@@ -138,6 +140,8 @@ TracedMesh::TracedMesh(const MeshArray& vertices, const MeshArray& triangles,
     : options_(options),
       masks_(options.device.id, masks),
       hides_triangles_(std::ranges::find(masks, 0u) != masks.end()) {
+  if (options_.device.id.kind == simt::DeviceKind::cpu)
+    options_.costs.traversal = std::max(options_.costs.traversal, cpu_traversal);
   load(vertices, triangles, poses);
   build();
 }

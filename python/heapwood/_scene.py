@@ -81,7 +81,7 @@ class Tree:
     largest_leaf: int  # references
     depth: int
     sah_cost: float  # of a random ray, with 1 per node and 1 per triangle
-    hash: int  # of the structure: the same on every device
+    hash: int  # of the structure: the same on every GPU, and on any number of CPU threads
     complete: bool  # False: memory was exhausted and some leaves are large
     build_ms: float  # of the last build, without copies
     tree_bytes: int

@@ -31,12 +31,13 @@ torch, cupy, jax = library("torch"), library("cupy"), library("jax")
 
 @pytest.fixture(scope="module")
 def gpu() -> hw.Scene:
-    return hw.Scene(*soup(3000), device="cuda")
+    return hw.Scene(*soup(3000), device="cuda", prefer="update")
 
 
+# With prefer="update" trees on CPU threads are those of a GPU.
 @pytest.fixture(scope="module")
 def cpu() -> hw.Scene:
-    return hw.Scene(*soup(3000), device="cpu")
+    return hw.Scene(*soup(3000), device="cpu", prefer="update")
 
 
 def rays_of(count: int, dtype=np.float32, seed: int = 2) -> np.ndarray:
@@ -68,7 +69,7 @@ def assert_same_hits(hits, expected) -> None:
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("batch_bytes", [256 << 20, 1])  # 1: batches of 4096 rays
 def test_queries_are_those_of_the_cpu(cpu, dtype, batch_bytes):
-    scene = hw.Scene(*soup(3000), device="cuda", batch_bytes=batch_bytes)
+    scene = hw.Scene(*soup(3000), device="cuda", batch_bytes=batch_bytes, prefer="update")
     assert scene.device == "cuda:0"
     assert scene.tree.hash == cpu.tree.hash
     rays = rays_of(20000, dtype)
@@ -141,7 +142,8 @@ def test_meshes_are_loaded_as_on_the_cpu(dtype, index, far):
     vertices, triangles = sphere(32)
     vertices = (np.vstack([vertices, [[np.nan] * 3]]) + far).astype(dtype)
     gpu, cpu = (
-        hw.Scene(vertices, triangles.astype(index), device=device) for device in ("cuda", "cpu")
+        hw.Scene(vertices, triangles.astype(index), device=device, prefer="update")
+        for device in ("cuda", "cpu")
     )
     assert gpu.tree.hash == cpu.tree.hash
     np.testing.assert_array_equal(gpu.bounds, cpu.bounds)
@@ -150,8 +152,8 @@ def test_meshes_are_loaded_as_on_the_cpu(dtype, index, far):
 @pytest.mark.parametrize("keep", [True, False])
 def test_updates_and_facts_about_the_tree(keep):
     vertices, triangles = sphere(32)
-    gpu = hw.Scene(vertices, triangles, device="cuda", keep_workspace=keep)
-    cpu = hw.Scene(vertices, triangles, device="cpu")
+    gpu = hw.Scene(vertices, triangles, device="cuda", keep_workspace=keep, prefer="update")
+    cpu = hw.Scene(vertices, triangles, device="cpu", prefer="update")
     assert gpu.tree.builder_bytes == 0, "a scene that does not move keeps no memory for builds"
     rays = random_rays(20000, 3)
     for scale in (1.1, 0.8):
@@ -323,8 +325,8 @@ def test_torch_tensors_in_host_memory(torch, gpu, cpu):
 def test_meshes_on_the_gpu(torch):
     vertices, triangles = sphere(32)
     resident = torch.from_numpy(vertices).cuda()
-    scene = hw.Scene(resident, torch.from_numpy(triangles).cuda())
-    cpu = hw.Scene(vertices, triangles, device="cpu")
+    scene = hw.Scene(resident, torch.from_numpy(triangles).cuda(), prefer="update")
+    cpu = hw.Scene(vertices, triangles, device="cpu", prefer="update")
     assert scene.device == "cuda:0" and scene.tree.hash == cpu.tree.hash  # auto takes the GPU
     resident *= 1.25
     scene.update(resident)
@@ -438,7 +440,7 @@ def test_cupy_arrays(cupy, gpu, cpu):
     assert gpu.count_intersections(resident).dtype == np.uint32
     lists = gpu.list_intersections(resident)
     assert lists.ray_splits.dtype == np.int64
-    scene = hw.Scene(cupy.asarray(soup(3000)[0]), cupy.asarray(soup(3000)[1]))
+    scene = hw.Scene(*map(cupy.asarray, soup(3000)), prefer="update")
     assert scene.tree.hash == cpu.tree.hash
 
 
