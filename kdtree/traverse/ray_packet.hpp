@@ -23,8 +23,10 @@ using simt::Floats8;
 using simt::Ints8;
 
 inline constexpr unsigned lanes = 8;
-// What is searched for: the closest hit, whether there is a hit, or all hits.
-enum class Find { closest, any, all };
+// What is searched for: the closest hit, whether there is a hit, or all hits. any_from_far visits
+// the far child of a node first.
+enum class Find { closest, any, any_from_far, all };
+constexpr bool finds_any(Find find) { return find == Find::any || find == Find::any_from_far; }
 inline constexpr float never = -HUGE_VALF;  // end of an empty interval
 
 // The set lanes of a mask: lane k in bit k.
@@ -381,7 +383,7 @@ struct Packet {
           if constexpr (find == Find::all) {
             all[lane].push_back({h[i], first + i});
           } else if (h[i] < upper[lane]) {
-            upper[lane] = closest[lane] = find == Find::any ? never : h[i];
+            upper[lane] = closest[lane] = finds_any(find) ? never : h[i];
             found[lane] = static_cast<int>(first + i);
           }
         }
@@ -408,8 +410,8 @@ struct Packet {
           if (hit[i] != 0) all[i].push_back({h[i], k});
         }
       } else {
-        // With Find::any, the intervals of a ray that hits are empty from then on.
-        const Floats8 to = find == Find::any ? Floats8{} + never : h;
+        // With any hit, the intervals of a ray that hits are empty from then on.
+        const Floats8 to = finds_any(find) ? Floats8{} + never : h;
         upper = hit ? to : upper;
         closest = hit ? to : closest;
         found = hit ? static_cast<int>(k) : found;
@@ -417,18 +419,18 @@ struct Packet {
     }
   }
 
-  // An entry of the stack is always written, and counted or not: the processor could not predict a
-  // branch.
+  // Returns the number of leaves visited. An entry of the stack is always written, and counted or
+  // not: the processor could not predict a branch.
   template <Find find>
-  [[gnu::always_inline]] void traverse(const Tree& tree, std::vector<FoundHit>* all) {
+  [[gnu::always_inline]] unsigned traverse(const Tree& tree, std::vector<FoundHit>* all) {
     const auto node_at = [&tree](std::uint32_t place) __attribute__((always_inline)) {
       return reinterpret_cast<const Node*>(reinterpret_cast<const std::byte*>(tree.nodes) +
                                            std::size_t{place} * 4);
     };
     FarChild stack[max_depth + 1];  // one more entry is written than counted
-    unsigned top = 0;
+    unsigned top = 0, leaves = 0;
     Ints8 inside = begin <= end;
-    if (any_of(inside, inside) == 0) return;
+    if (any_of(inside, inside) == 0) return 0;
     std::uint32_t side[3];  // what near_child() reads of the slopes
     for (unsigned axis = 0; axis < 3; ++axis) side[axis] = rays.negative[axis] ? 2 : 0;
     const Node* node = tree.nodes;
@@ -441,18 +443,31 @@ struct Packet {
         near_end = near_end < end ? near_end : end;
         far_begin = far_begin > begin ? far_begin : begin;
         const unsigned sides = any_of(begin <= near_end, far_begin <= end);
-        if (sides == 2) {
+        if constexpr (find == Find::any_from_far) {
+          if (sides == 1) {
+            node = node_at(child);
+            end = near_end;
+            continue;
+          }
           node = node_at(child ^ 2u);
-          continue;
+          stack[top] = {begin, near_end, child};
+          top += sides & 1;
+          begin = far_begin;
+        } else {
+          if (sides == 2) {
+            node = node_at(child ^ 2u);
+            continue;
+          }
+          node = node_at(child);
+          stack[top] = {far_begin, end, child ^ 2u};
+          top += sides >> 1;
+          end = near_end;
         }
-        node = node_at(child);
-        stack[top] = {far_begin, end, child ^ 2u};
-        top += sides >> 1;
-        end = near_end;
       }
+      ++leaves;
       test_leaf<find>(tree, node->first, node->first + node->count(), all);
       do {
-        if (top == 0) return;
+        if (top == 0) return leaves;
         --top;
         // A ray with a hit in front of this interval has finished.
         begin = stack[top].begin;

@@ -47,7 +47,9 @@ void closest_hits(const TreeView<WatertightIntersection>& tree, const Ray* rays,
 
 // Sets `blocked` to 1 for each ray that hits anything, else to 0 (any_hit()). Rays that are not
 // `scattered` are not sorted, only grouped by their signs in blocks of 4,096: adjacent ones should
-// start near each other.
+// start near each other. Packets may visit far children first. For rays that pass within rounding
+// errors of an edge the fast test may then find a hit that any_hit() rejects: of the triangles that
+// it meets, a ray is confirmed by the watertight test only if the first one is thin.
 void any_hits(const TreeView<FastIntersection>& tree, const Ray* rays, std::uint8_t* blocked,
               std::size_t count, bool scattered = false);
 void any_hits(const TreeView<WatertightIntersection>& tree, const Ray* rays, std::uint8_t* blocked,
