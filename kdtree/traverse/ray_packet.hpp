@@ -248,8 +248,7 @@ class Test8<WatertightIntersection> {
   // NaN, the ray lies in the plane: both children keep the whole interval.
   [[gnu::always_inline]] void plane(const Rays8& rays, unsigned axis, float at, Floats8& end,
                                     Floats8& begin) const {
-    Vec8 o = rays.origin, inverse = inverse_;
-    const Floats8 distance = (at - o.axis(axis)) * inverse.axis(axis);
+    const Floats8 distance = (at - (&rays.origin.x)[axis]) * (&inverse_.x)[axis];
     end = distance * (1 + slack);
     begin = distance * (1 - slack);
   }
