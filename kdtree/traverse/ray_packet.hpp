@@ -53,10 +53,13 @@ struct Vec8 {
   [[gnu::always_inline]] Floats8& axis(unsigned a) { return a == 0 ? x : a == 1 ? y : z; }
 };
 
-[[gnu::always_inline]] inline void dot(Vec3 a, const Vec8& b, Floats8& to) {
-  to = a.x * b.x + a.y * b.y + a.z * b.z;
+// `AnyRow`: one row for all lanes, or one per lane.
+template <class AnyRow>
+[[gnu::always_inline]] inline void dot(const AnyRow& row, const Vec8& d, Floats8& to) {
+  to = row.x * d.x + row.y * d.y + row.z * d.z;
 }
-[[gnu::always_inline]] inline void at(const Row& row, const Vec8& p, Floats8& to) {
+template <class AnyRow>
+[[gnu::always_inline]] inline void at(const AnyRow& row, const Vec8& p, Floats8& to) {
   to = row.w + row.x * p.x + row.y * p.y + row.z * p.z;
 }
 [[gnu::always_inline]] inline void absolute(const Floats8& x, Floats8& to) {
@@ -98,21 +101,46 @@ template <class T>
   to = {rows[0], rows[1], rows[2], rows[3]};
 }
 
-// Eight triangles of a leaf. Lanes without a triangle repeat the first one.
-struct CornerRecord8 {
-  const CornerRecord* of[lanes];
-  Row8 a, b, c;
+// Eight triangles of a leaf. Lanes without a triangle repeat the first one. Rows that every ray
+// reads are loaded once.
+template <class Record>
+struct Record8 {
+  static constexpr unsigned loaded = std::is_same_v<Record, CornerRecord> ? 3 : 1;
 
-  [[gnu::always_inline]] CornerRecord8(const CornerRecord* records, std::uint32_t count) {
+  const Record* of[lanes];
+  Row8 rows[loaded];
+
+  [[gnu::always_inline]] Record8(const Record* records, std::uint32_t count) {
     for (unsigned k = 0; k < lanes; ++k) of[k] = records + (k < count ? k : 0);
-    load(a, of, 0);
-    load(b, of, 1);
-    load(c, of, 2);
+    load(rows[0], of, 0);
+    if constexpr (loaded == 3) {
+      load(rows[1], of, 1);
+      load(rows[2], of, 2);
+    }
   }
 };
-inline const CornerRecord& lane_of(const CornerRecord& record, unsigned) { return record; }
-inline const CornerRecord& lane_of(const CornerRecord8& records, unsigned k) {
+template <class Record>
+const Record& lane_of(const Record& record, unsigned) {
+  return record;
+}
+template <class Record>
+const Record& lane_of(const Record8<Record>& records, unsigned k) {
   return *records.of[k];
+}
+// Row `index` of a triangle, or those of eight.
+template <unsigned index, class Record>
+[[gnu::always_inline]] inline const Row& row_of(const Record& record) {
+  return reinterpret_cast<const Row*>(&record)[index];
+}
+template <unsigned index, class Record>
+[[gnu::always_inline]] inline decltype(auto) row_of(const Record8<Record>& records) {
+  if constexpr (index < Record8<Record>::loaded) {
+    return (records.rows[index]);
+  } else {
+    Row8 row;
+    load(row, records.of, index);
+    return row;
+  }
 }
 
 // Eight rays. Lanes without a ray repeat the first one.
@@ -135,11 +163,13 @@ struct Rays8 {
     for (unsigned axis = 0; axis < 3; ++axis)
       negative[axis] = std::signbit(ray[0]->direction[axis]);
   }
-  // Copies the origin and limits of ray k to all lanes.
+  // Copies ray k to all lanes, but not its tmin.
   [[gnu::always_inline]] void set(const Rays8& from, unsigned k) {
     const Ray* const one = from.ray[k];
     std::fill_n(ray, lanes, one);
     origin = {Floats8{} + one->origin.x, Floats8{} + one->origin.y, Floats8{} + one->origin.z};
+    direction = {Floats8{} + one->direction.x, Floats8{} + one->direction.y,
+                 Floats8{} + one->direction.z};
   }
 };
 static_assert(sizeof(Ray) == 2 * sizeof(Row) && offsetof(Ray, direction) == sizeof(Row));
@@ -191,21 +221,23 @@ class Test8<FastIntersection> {
     lower = from > lower ? from : lower;
     upper = to < upper ? to : upper;
   }
+  [[gnu::always_inline]] void set(const Test8&, unsigned) {}
   // Clears `hit` in the lanes whose distance h is not in [lower, upper) or whose point at h is
-  // outside the triangle. False: no lane hits, and h is undefined.
-  [[gnu::always_inline]] bool hits(const PlaneRecord& record, const Rays8& rays,
-                                   const Floats8& lower, const Floats8& upper, Ints8& hit,
-                                   Floats8& h) const {
+  // outside the triangle. False: no lane hits, and h is undefined. `record`: one triangle for all
+  // lanes, or one per lane.
+  template <class Record>
+  [[gnu::always_inline]] bool hits(const Record& record, const Rays8& rays, const Floats8& lower,
+                                   const Floats8& upper, Ints8& hit, Floats8& h) const {
     const Vec8 &o = rays.origin, &d = rays.direction;
     Floats8 distance, along, u, v;
-    at(record.plane, o, distance);
-    dot({record.plane.x, record.plane.y, record.plane.z}, d, along);
+    at(row_of<0>(record), o, distance);
+    dot(row_of<0>(record), d, along);
     h = -distance * (1.0f / along);
     hit &= (h >= lower) & (h < upper);
     if (any_of(hit, hit) == 0) return false;
     const Vec8 p{o.x + d.x * h, o.y + d.y * h, o.z + d.z * h};
-    at(record.u, p, u);
-    at(record.v, p, v);
+    at(row_of<1>(record), p, u);
+    at(row_of<2>(record), p, v);
     hit &= (u >= 0.0f) & (v >= 0.0f) & (u + v <= 1.0f);
     return true;
   }
@@ -258,9 +290,9 @@ class Test8<WatertightIntersection> {
   [[gnu::always_inline]] bool hits(const Record& record, const Rays8& rays, const Floats8& lower,
                                    const Floats8& upper, Ints8& hit, Floats8& h) const {
     Vec8 a, b, c;
-    shear(record.a, rays.origin, a);
-    shear(record.b, rays.origin, b);
-    shear(record.c, rays.origin, c);
+    shear(row_of<0>(record), rays.origin, a);
+    shear(row_of<1>(record), rays.origin, b);
+    shear(row_of<2>(record), rays.origin, c);
     const Floats8 ea = c.x * b.y - c.y * b.x, eb = a.x * c.y - a.y * c.x,
                   ec = b.x * a.y - b.y * a.x;
     const Ints8 zero = hit & ((ea == 0.0f) | (eb == 0.0f) | (ec == 0.0f));
@@ -362,10 +394,13 @@ struct Packet {
   template <Find find>
   [[gnu::always_inline]] std::uint32_t test_rays(const Tree& tree, std::uint32_t first,
                                                  std::uint32_t last, unsigned active,
-                                                 Floats8& upper, std::vector<FoundHit>* all) {
+                                                 const Floats8& lower, Floats8& upper,
+                                                 std::vector<FoundHit>* all) {
+    // The fast test of one triangle is cheaper.
+    constexpr unsigned margin = Intersection::conservative ? 1 : 2;
     const unsigned rays_in = simt::popcount(active);
-    for (std::uint32_t n; (n = std::min(last - first, lanes)) > rays_in + 1; first += n) {
-      const CornerRecord8 triangles(tree.records + first, n);
+    for (std::uint32_t n; (n = std::min(last - first, lanes)) > rays_in + margin; first += n) {
+      const Record8<typename Intersection::Record> triangles(tree.records + first, n);
       for (unsigned rest = active; rest != 0; rest &= rest - 1) {
         const unsigned lane = simt::lowest_bit(rest);
         Rays8 one;
@@ -374,8 +409,7 @@ struct Packet {
         alone.set(test, lane);
         Floats8 h;
         Ints8 hit = Ints8{0, 1, 2, 3, 4, 5, 6, 7} < static_cast<int>(n);
-        if (!alone.hits(triangles, one, Floats8{} + rays.tmin[lane], Floats8{} + upper[lane], hit,
-                        h))
+        if (!alone.hits(triangles, one, Floats8{} + lower[lane], Floats8{} + upper[lane], hit, h))
           continue;
         for (unsigned set = bits_of(hit); set != 0; set &= set - 1) {
           const unsigned i = simt::lowest_bit(set);
@@ -398,8 +432,7 @@ struct Packet {
     Floats8 lower = rays.tmin, upper = closest;
     test.limit(begin, end, lower, upper);
     const Ints8 inside = begin <= end;
-    if constexpr (Intersection::conservative)
-      first = test_rays<find>(tree, first, last, bits_of(inside), upper, all);
+    first = test_rays<find>(tree, first, last, bits_of(inside), lower, upper, all);
     for (std::uint32_t k = first; k < last; ++k) {
       Floats8 h;
       Ints8 hit = inside;

@@ -18,7 +18,7 @@ constexpr std::size_t pool_unit = std::size_t{1} << 16, min_pool = std::size_t{4
                       max_small_cache = std::size_t{128} << 20;
 constexpr double build_seconds = 3600;
 // The min SahCosts::traversal on CPU threads, where larger leaves make builds and rays faster.
-constexpr float cpu_traversal = 4;
+constexpr float cpu_traversal = 6;
 // Max rays per batch. A query can be interrupted between batches.
 constexpr std::size_t max_batch = std::size_t{1} << 22;
 
