@@ -113,10 +113,7 @@ struct Record8 {
   [[gnu::always_inline]] Record8(const Record* records, std::uint32_t count) {
     for (unsigned k = 0; k < lanes; ++k) of[k] = records + (k < count ? k : 0);
     load(rows[0], of, 0);
-    if constexpr (loaded == 3) {
-      load(rows[1], of, 1);
-      load(rows[2], of, 2);
-    }
+    if constexpr (loaded == 3) load(rows[1], of, 1), load(rows[2], of, 2);
   }
 };
 template <class Record>
@@ -396,10 +393,8 @@ struct Packet {
                                                  std::uint32_t last, unsigned active,
                                                  const Floats8& lower, Floats8& upper,
                                                  std::vector<FoundHit>* all) {
-    // The fast test of one triangle is cheaper.
-    constexpr unsigned margin = Intersection::conservative ? 1 : 2;
     const unsigned rays_in = simt::popcount(active);
-    for (std::uint32_t n; (n = std::min(last - first, lanes)) > rays_in + margin; first += n) {
+    for (std::uint32_t n; (n = std::min(last - first, lanes)) > rays_in + 1; first += n) {
       const Record8<typename Intersection::Record> triangles(tree.records + first, n);
       for (unsigned rest = active; rest != 0; rest &= rest - 1) {
         const unsigned lane = simt::lowest_bit(rest);
@@ -475,26 +470,17 @@ struct Packet {
         near_end = near_end < end ? near_end : end;
         far_begin = far_begin > begin ? far_begin : begin;
         const unsigned sides = any_of(begin <= near_end, far_begin <= end);
-        if constexpr (find == Find::any_from_far) {
-          if (sides == 1) {
-            node = node_at(child);
-            end = near_end;
-            continue;
-          }
-          node = node_at(child ^ 2u);
-          stack[top] = {begin, near_end, child};
-          top += sides & 1;
-          begin = far_begin;
-        } else {
-          if (sides == 2) {
-            node = node_at(child ^ 2u);
-            continue;
-          }
-          node = node_at(child);
-          stack[top] = {far_begin, end, child ^ 2u};
-          top += sides >> 1;
-          end = near_end;
+        constexpr bool from_far = find == Find::any_from_far;
+        if (sides == (from_far ? 1 : 2)) {
+          node = node_at(from_far ? child : child ^ 2u);
+          if (from_far) end = near_end;
+          continue;
         }
+        node = node_at(from_far ? child ^ 2u : child);
+        stack[top] =
+            from_far ? FarChild{begin, near_end, child} : FarChild{far_begin, end, child ^ 2u};
+        top += from_far ? sides & 1 : sides >> 1;
+        (from_far ? begin : end) = from_far ? far_begin : near_end;
       }
       ++leaves;
       test_leaf<find>(tree, node->first, node->first + node->count(), all);
