@@ -331,7 +331,7 @@ double depth_first(const Device& device, const DeviceTree& tree, TreeArrays& to,
   if (warps == 0) {
     // Every warp must arrive at every barrier, so more warps cost time. A few steps in flight per
     // lane hide the memory latency; more warps do not hide more.
-    constexpr std::size_t pairs_per_warp = 256, warps_per_multiprocessor = 16;
+    constexpr std::size_t pairs_per_warp = 1024, warps_per_multiprocessor = 16;
     listing = static_cast<unsigned>(std::min<std::size_t>(
         {pairs / pairs_per_warp + 1, warps_per_multiprocessor * device.multiprocessors(),
          device.template resident_warps<OrderCounts>()}));
