@@ -79,12 +79,11 @@ Exit graph(const GraphCommand& command, const std::vector<std::string>& argv) {
       [&] { return read_graphs(command.measuring.json, bench.device, graph_row_head(bench)); });
   const std::vector<GraphRow> rows =
       measuring.measure([&](const OnStep& on_step) { return run_graph(bench, on_step); });
-  return measuring.finish(
-      rows, report_of(graph_schema, argv, bench.device, rows),
-      {.csv_columns = graph_columns,
-       .tables = {graph_time_table(rows), graph_rate_table(rows), graph_memory_table(rows)},
-       .notes = source.notes,
-       .csv_list = "phases"});
+  return measuring.finish(rows, report_of(graph_schema, argv, bench.device, rows),
+                          {.csv_columns = graph_columns,
+                           .tables = {graph_time_table(rows), graph_memory_table(rows)},
+                           .notes = source.notes,
+                           .csv_list = "phases"});
 }
 
 }  // namespace

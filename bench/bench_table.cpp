@@ -125,13 +125,6 @@ Table slowdown_table(const std::vector<Result>& results) {
 
   std::vector<Fastest<Result>> fastest;
   for (std::size_t s = 0; s < titles.size(); ++s) fastest.push_back(grid.fastest(s));
-  const auto has_calls = [](const Result* result) { return result && result->calls; };
-  const bool registers = std::ranges::any_of(
-      grid.cells, [&](const auto& row) { return std::ranges::any_of(row, has_calls); });
-  if (registers) {
-    table.columns.push_back({"registers"});
-    table.notes.push_back("registers per thread of kernels with one malloc / one free / both");
-  }
 
   bool any_best = false;
   // First the times of AtomicMalloc, then the slowdowns of the others.
@@ -149,10 +142,6 @@ Table slowdown_table(const std::vector<Result>& results) {
         cells.emplace_back(cell_text(result, titles[s], footnotes),
                            result && result == fastest[s].row);
         any_best |= cells.back().best;
-      }
-      if (registers) {
-        const auto has = std::ranges::find_if(grid.cells[a], has_calls);
-        cells.emplace_back(has == grid.cells[a].end() ? missing : registers_text(*(*has)->calls));
       }
       table.add(std::move(cells));
     }

@@ -114,37 +114,6 @@ Table graph_time_table(const std::vector<GraphRow>& rows) {
   return table;
 }
 
-Table graph_rate_table(const std::vector<GraphRow>& rows) {
-  Table table;
-  const auto phases = phases_of(rows);
-  table.columns.push_back({"allocator or layout", true});
-  for (const auto& [phase, batch] : phases) {
-    if (!is_update(phase)) continue;
-    table.columns.push_back({title_of(phase), false, false, batch_text(batch)});
-    table.columns.push_back(
-        {std::string(title_of(phase)) + ", sorted", false, false, batch_text(batch)});
-  }
-  if (table.columns.size() == 1) return {};
-  table.title = "Update rate [million edges per second]";
-  for (const GraphRow& row : rows) {
-    std::vector<Cell> cells{row.marked_label()};
-    bool any = false;
-    for (const auto& [phase, batch] : phases) {
-      if (!is_update(phase)) continue;
-      const PhaseSamples* samples = row.find(phase, batch);
-      any |= samples != nullptr;
-      for (const bool prepared : {false, true}) {
-        cells.emplace_back(samples ? figure_text(samples->rate(prepared)) : missing);
-      }
-    }
-    if (any) table.add(std::move(cells));
-  }
-  table.notes.push_back(
-      "edges that were inserted or deleted, not those that were ignored; sorted: including the "
-      "time to sort and group the batch");
-  return table;
-}
-
 Table graph_memory_table(const std::vector<GraphRow>& rows) {
   Table table;
   const auto is_measured = [](const GraphRow& row) { return row.memory && row.memory->measured; };

@@ -26,11 +26,9 @@ using namespace bench;
 std::string build_text(const Result& result, const std::string& device, const TextStyle& style);
 Table profile_table(const ProfiledBuild& built);
 
-// heapwood graph: median times, with a column per phase and batch; million edges per second (no
-// columns if there are no updates); memory after init and after the last round of mixed updates (no
-// columns if no pool could be inspected).
+// heapwood graph: median times, with a column per phase and batch; memory after init and after the
+// last round of mixed updates (no columns if no pool could be inspected).
 Table graph_time_table(const std::vector<GraphRow>& rows);
-Table graph_rate_table(const std::vector<GraphRow>& rows);
 Table graph_memory_table(const std::vector<GraphRow>& rows);
 inline constexpr const char* graph_columns =
     "graph vertices edges max_degree layout allocator label lower_bound pool_bytes "
