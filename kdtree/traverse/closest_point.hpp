@@ -141,7 +141,12 @@ class ClosestPointSearch {
     set_limit();
   }
 
+  HEAPWOOD_INLINE ClosestPoint result() const {
+    return closest_.found() ? closest_ : ClosestPoint{};
+  }
+
  private:
+  friend class ClosestPacketSearch;
   HEAPWOOD_INLINE void test_leaf(std::uint32_t first, std::uint32_t last) {
     HEAPWOOD_ROLLED
     for (std::uint32_t k = first; k != last; ++k) {
@@ -156,9 +161,6 @@ class ClosestPointSearch {
   HEAPWOOD_INLINE void set_limit() {
     const float distance = static_cast<float>(std::sqrt(closest_.square)) * (1 + 0x1p-20f) + slack_;
     limit_ = distance * distance;
-  }
-  HEAPWOOD_INLINE ClosestPoint result() const {
-    return closest_.found() ? closest_ : ClosestPoint{};
   }
 
   const PointTree& tree_;

@@ -3,7 +3,7 @@
 // "ray" without a direction, and its t_max is the max distance.
 #pragma once
 
-#include "kdtree/traverse/closest_point.hpp"
+#include "kdtree/traverse/closest_packet.hpp"
 #include "python/core/all_hits.hpp"
 
 namespace heapwood::python {
@@ -39,13 +39,13 @@ struct ClosestKernel {
     });
   }
 
- private:
+ protected:
   static HEAPWOOD_INLINE bool is_valid(Vec3d p) {
     constexpr double max_float = std::numeric_limits<float>::max();
     return std::fabs(p.x) <= max_float && std::fabs(p.y) <= max_float &&
            std::fabs(p.z) <= max_float;
   }
-  HEAPWOOD_INLINE void put(std::uint32_t i, const kdtree::ClosestPoint& closest) const {
+  HEAPWOOD_INLINE void put(std::size_t i, const kdtree::ClosestPoint& closest) const {
     out.put<false>(i, {static_cast<float>(std::sqrt(closest.square)), static_cast<float>(closest.u),
                        static_cast<float>(closest.v), closest.triangle});
     if (out.point.data == nullptr) return;
@@ -57,6 +57,47 @@ struct ClosestKernel {
           to_double(tree.vertices[t.v[2]]) * closest.v;
     }
     out.point.set(i, p);
+  }
+};
+
+// The key of point i: in the upper bits its position on a Z-order curve (Morton), in the lower i.
+// Sorted by their keys, points close to each other are adjacent.
+struct PointKeys {
+  static constexpr unsigned index_bits = 22, axis_bits = 14;
+
+  RayArrays points;
+  std::uint64_t* keys;
+
+  HEAPWOOD_FN void operator()(std::size_t i) const {
+    // The curve fills a cube of twice the mesh's size, and points outside are moved into it.
+    constexpr float half = 1u << (axis_bits - 1), max_cell = 2 * half - 1;
+    const Vec3 extent = points.bounds.extent(), point = to_float(points.origin(i));
+    const float scale = half / simt::max(simt::max(extent.x, extent.y), extent.z);
+    const Vec3 at = (point - points.bounds.centre()) * scale + Vec3{half, half, half};
+    const Vec3 cell = min(max(at, {0, 0, 0}), {max_cell, max_cell, max_cell});
+    std::uint64_t key = 0;
+    for (unsigned k = 3 * axis_bits; k-- > 0;)
+      key = key << 1 | (static_cast<std::uint32_t>(cell[k % 3]) >> k / 3 & 1);
+    keys[i] = key << index_bits | i;
+  }
+};
+
+// ClosestKernel for GPUs, whose warps search together.
+struct ClosestPacketKernel : ClosestKernel {
+  static constexpr unsigned blocks_per_multiprocessor = 8;
+
+  const std::uint64_t* keys;  // of the points, sorted
+
+  template <class Warp>
+  HEAPWOOD_FN void operator()(Warp& warp, Scratch&) const {
+    const std::size_t k = std::size_t{warp.worker()} * Warp::width + warp.lane();
+    const std::size_t i = keys[k < count ? k : 0] % (1u << PointKeys::index_bits);
+    const Vec3d point = in.origin(i);
+    const float limit = in.t_max.at(i);
+    kdtree::ClosestPointSearch exact(tree, point, limit);
+    const bool active = k < count && is_valid(point) && limit > 0;
+    const kdtree::ClosestPoint closest = kdtree::ClosestPacketSearch::find(warp, exact, active);
+    if (k < count) put(i, closest);
   }
 };
 

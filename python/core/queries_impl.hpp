@@ -8,11 +8,12 @@
 
 namespace heapwood::python {
 
+void sort_keys(std::uint64_t* keys, std::size_t count);  // in queries_cuda.cu, on the GPU
+
 template <class Launcher>
 struct QueriesOf {
   using Warp = typename Launcher::Warp;
   static constexpr bool serial = Warp::width == 1;
-
   // Launches without a time limit: the caller's rays may take any time.
   template <class Kernel>
   static void launch(const simt::DeviceId& device, const Kernel& kernel, std::size_t rays) {
@@ -109,6 +110,19 @@ struct QueriesOf {
                       const RayJob& job, const HitArrays& out) {
     const kdtree::PointTree tree{scene.nodes, scene.refs, scene.vertices, scene.triangles,
                                  scene.bounds};
+    if constexpr (!serial) {
+      constexpr std::size_t min_sorted = 1 << 18, max_part = 1 << PointKeys::index_bits;
+      for (std::size_t first = 0; job.count >= min_sorted; first += max_part) {
+        if (first >= job.count) return;
+        const std::size_t count = std::min(max_part, job.count - first);
+        const simt::Buffer<std::uint64_t> keys(device, count);
+        const ClosestPacketKernel kernel{{tree, job.rays.from(first), count, out.from(first)},
+                                         keys.data()};
+        Launcher(device).for_each(count, PointKeys{kernel.in, keys.data()});
+        sort_keys(keys.data(), count);
+        launch(device, kernel, count);
+      }
+    }
     launch(device, ClosestKernel{tree, job.rays, job.count, out}, job.count);
   }
 

@@ -97,11 +97,13 @@ def test_counts_and_lists_are_those_of_the_cpu_for_long_thin_triangles(unique):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("batch_bytes", [256 << 20, 1])
-def test_queries_with_points_are_those_of_the_cpu(dtype, batch_bytes):
+@pytest.mark.parametrize("count, batch_bytes", [(10000, 1 << 28), (10000, 1), (300001, 1 << 28)])
+def test_queries_with_points_are_those_of_the_cpu(dtype, count, batch_bytes):
     scene = hw.Scene(*sphere(24), device="cuda", batch_bytes=batch_bytes)
     expected = hw.Scene(*sphere(24), device="cpu")
-    points = rays_of(10000, dtype)[:, :3]
+    points = rays_of(count, dtype)[:, :3]
+    points[::101] *= 100
+    points[::103], points[::107] = 1.5 * sphere(24)[0][300], np.nan
     limit = np.random.default_rng(1).random(len(points)).astype(dtype)
     for limits in ({}, {"max_distance": limit}):
         closest = scene.closest_points(points, **limits)
@@ -232,6 +234,16 @@ def test_points_on_the_gpu(name, request, gpu, cpu):
     hits = gpu.cast_rays(to(rays_of(5000)))
     missed = host(gpu.interpolate(hits, to(values)))[np.isinf(host(hits.t_hit))]
     assert len(missed) > 0 and not missed.any()
+
+
+def test_many_points_on_a_stream(torch, gpu, cpu):
+    source, side = torch.from_numpy(rays_of(300001)[:, :3].copy()).cuda(), torch.cuda.Stream()
+    distance = torch.zeros(300001, device="cuda")
+    with torch.cuda.stream(side):
+        torch.cuda._sleep(DELAY_CYCLES)
+        points = source.clone()
+    gpu.closest_points(points, out={"distance": distance}, stream=side.cuda_stream)
+    np.testing.assert_allclose(host(distance), cpu.closest_points(host(source)).distance, atol=1e-6)
 
 
 def test_torch_slices_and_shapes_that_broadcast(torch, gpu, cpu):
