@@ -2,7 +2,6 @@
 set(HEAPWOOD_CUDA_MODE auto CACHE STRING "Build the CUDA part: auto (if nvcc is found), on, off")
 option(HEAPWOOD_FAST_COMPILE
        "Compile CUDA code quickly, to check that it compiles; it runs slowly" OFF)
-option(HEAPWOOD_LINEINFO "Source lines in GPU code, for profilers: doubles the program's size" OFF)
 set(HEAPWOOD_CUDA OFF)
 
 if(NOT HEAPWOOD_CUDA_MODE STREQUAL "off")
@@ -52,9 +51,6 @@ if(HEAPWOOD_CUDA)
   add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>)
   # Host code only launches kernels: -O3 doubles its compile time, and nvcc has no -Og.
   string(REPLACE "-O3" "-Xcompiler=-Og" CMAKE_CUDA_FLAGS_RELEASE "${CMAKE_CUDA_FLAGS_RELEASE}")
-  if(HEAPWOOD_LINEINFO)
-    add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:-lineinfo>)
-  endif()
   if(HEAPWOOD_WERROR)
     add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>
                         $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall>)

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <bit>
-#include <cmath>
 #include <cstdint>
 #include <type_traits>
 
@@ -69,16 +68,6 @@ HEAPWOOD_INLINE float approximate_reciprocal(float x) {
   return r;
 #else
   return 1.0f / x;
-#endif
-}
-
-// The square root to about 1 ulp.
-HEAPWOOD_INLINE float approximate_root(float x) {
-#if defined(__CUDA_ARCH__)
-  asm("sqrt.approx.ftz.f32 %0, %0;" : "+f"(x));
-  return x;
-#else
-  return std::sqrt(x);
 #endif
 }
 

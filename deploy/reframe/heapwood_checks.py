@@ -5,8 +5,8 @@
 
 (serial: without it, ReFrame's local back end times several tests at once.)
 
-A test passes if the exit code is 0 and the tree has the hash of a build with AtomicMalloc on CPU
-threads. The parameters come from the environment, as words: HEAPWOOD_SCENES, HEAPWOOD_ALLOCATORS
+A test passes if the build is complete and the tree has the hash of a build with AtomicMalloc on
+CPU threads. The parameters come from the environment, as words: HEAPWOOD_SCENES, HEAPWOOD_ALLOCATORS
 and HEAPWOOD_POOLS; HEAPWOOD is the program.
 """
 
@@ -47,12 +47,8 @@ class HeapwoodBuild(rfm.RunOnlyRegressionTest):
         self.executable_opts = ['build', scene, '--allocator', self.allocator, '--pool', self.pool,
                                 '--device', self.device, '--threads', str(self.threads),
                                 '--runs', str(self.runs), '--json', 'result.json']
-        # Not every scheduler's back end knows exit codes, so the job prints them.
-        self.postrun_cmds = [
-            'echo "exit code: $?"',
-            f'{self.executable} build {scene} --allocator atomic --device cpu --runs 1'
-            ' --json reference.json > reference.txt',
-            'echo "exit code of the reference: $?"']
+        self.postrun_cmds = [f'{self.executable} build {scene} --allocator atomic --device cpu'
+                             ' --runs 1 --json reference.json > reference.txt']
 
     @deferrable
     def result(self, name):
@@ -62,10 +58,6 @@ class HeapwoodBuild(rfm.RunOnlyRegressionTest):
     @sanity_function
     def tree_is_the_reference(self):
         return sn.all([
-            sn.assert_found(r'^exit code: 0$', self.stdout,
-                            f'heapwood failed; see {self.stderr} in {self.stagedir}'),
-            sn.assert_found(r'^exit code of the reference: 0$', self.stdout,
-                            f'the reference build failed; see {self.stderr} in {self.stagedir}'),
             sn.assert_eq(self.result('result.json')['status'], 'ok', 'status {0}, expected {1}'),
             sn.assert_eq(self.result('result.json')['tree']['hash'],
                          self.result('reference.json')['tree']['hash'],
@@ -75,10 +67,7 @@ class HeapwoodBuild(rfm.RunOnlyRegressionTest):
     @run_before('performance')
     def set_performance_variables(self):
         result = self.result('result.json').evaluate()
-        memory = result['memory']
         figures = {'build_time': (result['median_ms'], 'ms'),
-                   'high_water': (memory['high_water_bytes'], 'B'),
-                   # Absent if the allocator's memory cannot be inspected.
-                   'external_fragmentation': (memory.get('external_fragmentation'), '1')}
+                   'high_water': (result['memory']['high_water_bytes'], 'B')}
         self.perf_variables = {name: sn.make_performance_function(sn.defer(value), unit)
-                               for name, (value, unit) in figures.items() if value is not None}
+                               for name, (value, unit) in figures.items()}

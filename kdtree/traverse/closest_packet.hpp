@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 
 #include "kdtree/traverse/closest_point.hpp"
 
@@ -35,8 +36,8 @@ struct DistanceBounds {
       v = ratio(area_b, area), w = ratio(area_c, area);
     const Vec3 q = a + ab * v + ac * w;
     const float nearest = dot(q, a) + simt::min(0.0f, simt::min(dot(q, ab), dot(q, ac)));
-    const float distance = simt::approximate_root(dot(q, q) + 0x1p-120f);  // not 0
-    const float error = 0x1p-18f * (distance + simt::approximate_root(bb + cc));
+    const float distance = std::sqrt(dot(q, q) + 0x1p-120f);  // not 0
+    const float error = 0x1p-18f * (distance + std::sqrt(bb + cc));
     lower = simt::max(nearest * simt::approximate_reciprocal(distance) - error, 0);
     upper = distance + error;
   }

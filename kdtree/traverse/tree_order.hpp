@@ -8,9 +8,6 @@
 // two children the one that arrives last goes on. The second kernel, once the host knows the sizes,
 // has no barriers: for each pair, a lane climbs to the root and adds up what precedes the pair.
 //
-//   OrderCounts   the pairs in use, and the pairs and refs below each of them
-//   OrderCopies   the ordered nodes and refs
-//
 // Limits: a tree that is deeper than max_depth, or whose links lead out of its arrays or form a
 // cycle, is rejected (unsound_tree). Leaves that share refs and nodes that share a pair are not
 // detected.

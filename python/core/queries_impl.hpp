@@ -14,6 +14,7 @@ template <class Launcher>
 struct QueriesOf {
   using Warp = typename Launcher::Warp;
   static constexpr bool serial = Warp::width == 1;
+
   // Launches without a time limit: the caller's rays may take any time.
   template <class Kernel>
   static void launch(const simt::DeviceId& device, const Kernel& kernel, std::size_t rays) {
@@ -112,15 +113,14 @@ struct QueriesOf {
                                  scene.bounds};
     if constexpr (!serial) {
       constexpr std::size_t min_sorted = 1 << 18, max_part = 1 << PointKeys::index_bits;
-      for (std::size_t first = 0; job.count >= min_sorted; first += max_part) {
-        if (first >= job.count) return;
-        const std::size_t count = std::min(max_part, job.count - first);
-        const simt::Buffer<std::uint64_t> keys(device, count);
-        const ClosestPacketKernel kernel{{tree, job.rays.from(first), count, out.from(first)},
+      for (std::size_t n, first = 0; job.count >= min_sorted; first += n) {
+        if ((n = std::min(max_part, job.count - first)) == 0) return;
+        const simt::Buffer<std::uint64_t> keys(device, n);
+        const ClosestPacketKernel kernel{{tree, job.rays.from(first), n, out.from(first)},
                                          keys.data()};
-        Launcher(device).for_each(count, PointKeys{kernel.in, keys.data()});
-        sort_keys(keys.data(), count);
-        launch(device, kernel, count);
+        Launcher(device).for_each(n, PointKeys{kernel.in, keys.data()});
+        sort_keys(keys.data(), n);
+        launch(device, kernel, n);
       }
     }
     launch(device, ClosestKernel{tree, job.rays, job.count, out}, job.count);
