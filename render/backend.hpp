@@ -39,7 +39,8 @@ struct StepSums {
 struct Backend {
   // Writes the tree in depth-first order into the arrays (kdtree/traverse/tree_order.hpp). Returns
   // the time in milliseconds.
-  double (*order)(const simt::DeviceId&, const kdtree::DeviceTree&, kdtree::TreeArrays&);
+  double (*order)(const simt::DeviceId&, const kdtree::DeviceTree&, kdtree::TreeArrays&,
+                  simt::Memory memory);
   // Writes a record for each of the tree's ref_count refs.
   void (*fill_records)(const simt::DeviceId&, const SceneData&, void* records);
   // render and trace return milliseconds. `ticket` contains the first tile to render;

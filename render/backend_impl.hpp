@@ -2,6 +2,8 @@
 // The functions of a Backend for one launcher. Included by render_cpu.cpp and render_cuda.cu.
 #pragma once
 
+#include <utility>
+
 #include "render/backend.hpp"
 #include "render/kernel.hpp"
 #include "render/serial_shading.hpp"
@@ -26,8 +28,8 @@ auto with_intersection(const SceneData& scene, F f) {
 template <class Launcher>
 struct BackendOf {
   static double order(const simt::DeviceId& device, const kdtree::DeviceTree& tree,
-                      kdtree::TreeArrays& to) {
-    return kdtree::depth_first(Launcher(device), tree, to);
+                      kdtree::TreeArrays& to, simt::Memory memory) {
+    return kdtree::depth_first(Launcher(device), tree, to, 0, std::move(memory));
   }
 
   static void fill_records(const simt::DeviceId& device, const SceneData& scene, void* records) {

@@ -44,7 +44,7 @@ Scene::Scene(const simt::DeviceId& device, const kdtree::Tree& tree, const kdtre
   // makes rays a few percent faster (docs/rays.md). CPU threads write trees nearly in that order,
   // and reordering those has no measurable effect.
   if (device.kind != simt::DeviceKind::cpu)
-    order_ms_ = backend(device).order(device, tree_.view(), tree_);
+    order_ms_ = backend(device).order(device, tree_.view(), tree_, {});
   records_ = {device, tree_.refs.size() * sizeof(kdtree::PlaneRecord)};
   data_ = {watertight,
            tree_.nodes.data(),

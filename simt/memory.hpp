@@ -145,8 +145,8 @@ class Buffer {
   std::size_t count_ = 0;
 };
 
-// Allocates arrays in one block, which becomes `memory`, in the given order: a GPU's driver needs
-// longer to allocate and free a block than a kernel to fill it.
+// Arrays in one block, in the given order: `memory`, which is replaced if it is too small. A GPU's
+// driver needs longer to allocate and free a block than a kernel to fill it.
 template <class... T>
 std::tuple<std::span<T>...> allocate_arrays(Memory& memory, const DeviceId& device,
                                             const std::array<std::size_t, sizeof...(T)>& counts) {
@@ -157,7 +157,7 @@ std::tuple<std::span<T>...> allocate_arrays(Memory& memory, const DeviceId& devi
     begins[i] = bytes;
     bytes += (counts[i] * sizes[i] + alignment - 1) / alignment * alignment;
   }
-  memory = Memory(device, bytes);
+  if (bytes > memory.bytes()) memory = Memory(device, bytes);
   const auto arrays = [&]<std::size_t... I>(std::index_sequence<I...>) {
     return std::tuple(std::span<T>(reinterpret_cast<T*>(memory.data() + begins[I]), counts[I])...);
   };

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <string>
 
@@ -91,7 +92,7 @@ HEAPWOOD_INLINE void for_lanes(Warp& warp, std::uint32_t begin, std::uint32_t en
 }
 
 struct OrderCounts {
-  static constexpr unsigned block_threads = 128, blocks_per_multiprocessor = 8;
+  static constexpr unsigned block_threads = 128, blocks_per_multiprocessor = 16;
   struct Scratch {};
 
   OrderInput tree;
@@ -201,7 +202,7 @@ struct OrderCounts {
 
 // After OrderCounts.
 struct OrderCopies {
-  static constexpr unsigned block_threads = 128, blocks_per_multiprocessor = 8;
+  static constexpr unsigned block_threads = 128, blocks_per_multiprocessor = 16;
   static constexpr std::uint32_t max_lane_refs = 16;  // max refs of a leaf for one lane
   struct Scratch {};
 
@@ -309,30 +310,25 @@ struct TreeArrays {
 // Sets `to`, whose arrays may be those of `tree`, to the same tree in depth-first preorder: pairs
 // with the child below first, and refs leaf by leaf in that order, without unused entries. Returns
 // the milliseconds of the launches, which exclude allocating the new arrays and 20 temporary bytes
-// per pair. `warps`: 0 = as many as are useful. Throws Error if the memory does not suffice, or if
-// one of the checks finds the structure unsound.
+// per pair, for which `memory` is used if it suffices. `warps`: 0 = as many as are useful. Throws
+// Error if there is too little memory, or if one of the checks finds the structure unsound.
 template <class Device>
-double depth_first(const Device& device, const DeviceTree& tree, TreeArrays& to,
-                   unsigned warps = 0) {
+double depth_first(const Device& device, const DeviceTree& tree, TreeArrays& to, unsigned warps = 0,
+                   simt::Memory memory = {}) {
   if (tree.node_count == 0) return 0;
   const auto pairs = static_cast<std::uint32_t>(tree.node_count / 2);
   const OrderState start{};
-  simt::Memory memory;
   const auto [state, entries, list] = simt::allocate_arrays<OrderState, OrderEntry, std::uint32_t>(
       memory, device.id(), {1, pairs, pairs});
   simt::device_upload(device.id(), state.data(), &start, sizeof start);
   const OrderInput input{
       tree.nodes,  tree.refs,      pairs,       static_cast<std::uint32_t>(tree.ref_count),
       list.data(), entries.data(), state.data()};
-  unsigned listing = warps;
-  if (warps == 0) {
-    // Every warp must arrive at every barrier, so more warps cost time. A few steps in flight per
-    // lane hide the memory latency; more warps do not hide more.
-    constexpr std::size_t pairs_per_warp = 1024, warps_per_multiprocessor = 16;
-    listing = static_cast<unsigned>(std::min<std::size_t>(
-        {pairs / pairs_per_warp + 1, warps_per_multiprocessor * device.multiprocessors(),
-         device.template resident_warps<OrderCounts>()}));
-  }
+  // Every warp must arrive at every barrier, so more warps make levels slower, and the work on the
+  // pairs faster: the sum is least near this number.
+  const unsigned listing = warps != 0 ? warps
+                                      : std::min(1 + static_cast<unsigned>(std::sqrt(pairs)),
+                                                 device.template resident_warps<OrderCounts>());
   const simt::LaunchLimits limits{.seconds = 60, .what = "putting the tree into depth-first order"};
   try {
     double ms = device.launch(OrderCounts{input}, listing, limits);

@@ -228,7 +228,9 @@ void TracedMesh::build() {
   if (device.kind == simt::DeviceKind::cuda && !(has_moved_ && options_.keeps_workspace)) {
     // Depth-first order makes rays a few percent faster (docs/rays.md), but takes a third of a
     // build or more. So a mesh that moves is not reordered.
-    render::backend(device).order(device, tree_, ordered_);
+    simt::Memory pool;
+    workspace_->swap_pool(pool);
+    render::backend(device).order(device, tree_, ordered_, std::move(pool));
     const Box bounds = tree_.bounds;
     tree_ = ordered_.view();
     tree_.bounds = bounds;

@@ -101,9 +101,9 @@ def test_only_triangles_decide_where_a_scene_is():
 def test_moving_meshes_of_torch():
     torch = pytest.importorskip("torch")
     meshes = [tuple(torch.tensor(a, device="cuda") for a in mesh) for mesh in MESHES]
-    scene = hw.MeshScene(meshes, transforms=poses(seed=4), keep_workspace=False)
+    scene = hw.MeshScene(meshes, transforms=poses(seed=4), keep_workspace=False, prefer="update")
     scene.move(torch.tensor(poses(), device="cuda"))
-    other = hw.MeshScene(MESHES, transforms=poses(), device="cpu")
+    other = hw.MeshScene(MESHES, transforms=poses(), device="cpu", prefer="update")
     assert scene.tree.hash == other.tree.hash
     assert copy.copy(scene).tree.hash == other.tree.hash
     ids = scene.cast_rays(torch.tensor(random_rays(4000, scale=8), device="cuda")).primitive_ids

@@ -22,7 +22,7 @@ void expect_ordered(const Tree& tree) {
   // Several runs, since the order in which warps execute varies.
   for (int run = 0; run < 3; ++run) {
     kdtree::TreeArrays arrays{{device, tree.nodes}, {device, tree.refs}};
-    EXPECT_GE(backend(device).order(device, arrays.view(), arrays), 0);
+    EXPECT_GE(backend(device).order(device, arrays.view(), arrays, {}), 0);
     const std::vector<Node> nodes = arrays.nodes.download();
     ASSERT_EQ(nodes.size(), want.nodes.size());
     EXPECT_EQ(std::memcmp(nodes.data(), want.nodes.data(), nodes.size() * sizeof(Node)), 0);
@@ -80,7 +80,7 @@ TEST(DeviceTreeOrder, CirclesAreRefused) {
   while (!tree.nodes[tree.nodes[inner].child(0)].leaf()) inner = tree.nodes[inner].child(0);
   tree.nodes[inner] = Node::make_inner(0, 0, tree.nodes[0].link >> 2);
   kdtree::TreeArrays arrays{{device, tree.nodes}, {device, tree.refs}};
-  EXPECT_THROW(backend(device).order(device, arrays.view(), arrays), Error);
+  EXPECT_THROW(backend(device).order(device, arrays.view(), arrays, {}), Error);
   expect_ordered(grown(9, 43));  // the device still works
 }
 
