@@ -158,10 +158,10 @@ std::tuple<std::span<T>...> allocate_arrays(Memory& memory, const DeviceId& devi
     bytes += (counts[i] * sizes[i] + alignment - 1) / alignment * alignment;
   }
   if (bytes > memory.bytes()) memory = Memory(device, bytes);
-  const auto arrays = [&]<std::size_t... I>(std::index_sequence<I...>) {
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
     return std::tuple(std::span<T>(reinterpret_cast<T*>(memory.data() + begins[I]), counts[I])...);
-  };
-  return arrays(std::index_sequence_for<T...>());
+  }
+  (std::index_sequence_for<T...>());
 }
 
 // Host memory, page-locked for a GPU. Throws Error{Exit::failed} if memory is exhausted.

@@ -6,8 +6,8 @@
 (serial: without it, ReFrame's local back end times several tests at once.)
 
 A test passes if the build is complete and the tree has the hash of a build with AtomicMalloc on
-CPU threads. The parameters come from the environment, as words: HEAPWOOD_SCENES, HEAPWOOD_ALLOCATORS
-and HEAPWOOD_POOLS; HEAPWOOD is the program.
+CPU threads. The parameters come from the environment, as words: HEAPWOOD_SCENES,
+HEAPWOOD_ALLOCATORS and HEAPWOOD_POOLS; HEAPWOOD is the program.
 """
 
 import json

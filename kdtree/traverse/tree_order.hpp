@@ -106,10 +106,7 @@ struct OrderCounts {
       if (first) tree.state->all = {0, root.leaf() ? root.count() : 0};
       return;
     }
-    if (first) {
-      tree.list[0] = root.link >> 2;
-      tree.entries[root.link >> 2] = {};
-    }
+    if (first) tree.list[0] = root.link >> 2, tree.entries[root.link >> 2] = {};
     simt::Barrier barrier(&tree.state->arrived);
     std::uint32_t begin = 0, end = 1, level = 0;
     for (;; ++level) {

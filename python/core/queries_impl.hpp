@@ -112,7 +112,9 @@ struct QueriesOf {
     const kdtree::PointTree tree{scene.nodes, scene.refs, scene.vertices, scene.triangles,
                                  scene.bounds};
     if constexpr (!serial) {
-      constexpr std::size_t min_sorted = 1 << 18, max_part = 1 << PointKeys::index_bits;
+      // With fewer points, those of a warp are too far apart to search together.
+      const std::size_t min_sorted = std::max(1u << 18, scene.triangle_count / 2),
+                        max_part = 1 << PointKeys::index_bits;
       for (std::size_t n, first = 0; job.count >= min_sorted; first += n) {
         if ((n = std::min(max_part, job.count - first)) == 0) return;
         const simt::Buffer<std::uint64_t> keys(device, n);

@@ -8,7 +8,7 @@ import math
 import numbers
 import operator
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -28,6 +28,9 @@ class _Named:
     def keys(self) -> list[str]:
         fields: dict[str, Any] = self.__dataclass_fields__  # type: ignore[attr-defined]
         return [name for name in fields if getattr(self, name) is not None]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys())
 
     def __getitem__(self, name: str) -> Any:
         if name not in self.__dataclass_fields__:  # type: ignore[attr-defined]

@@ -117,7 +117,7 @@ def test_results_can_go_into_a_dict(scene):
     out = {"t_hit": np.empty(2, np.float32)}
     hits = scene.cast_rays(RAYS, out=out)
     assert hits.t_hit is out["t_hit"] and hits.primitive_ids is None
-    assert list(dict(hits)) == ["t_hit"]
+    assert list(dict(hits)) == ["t_hit"] and "t_hit" in hits and "primitive_ids" not in hits
     everything = dict(scene.cast_rays(RAYS))
     assert list(everything) == ["t_hit", "primitive_ids", "primitive_uvs", "primitive_normals"]
     assert dict(scene.list_intersections(RAYS))["ray_ids"].tolist() == [0]
