@@ -9,8 +9,8 @@
 // has no barriers: for each pair, a lane climbs to the root and adds up what precedes the pair.
 //
 // Limits: a tree that is deeper than max_depth, or whose links lead out of its arrays or form a
-// cycle, is rejected (unsound_tree). Leaves that share refs and nodes that share a pair are not
-// detected.
+// cycle, is rejected (unsound_tree). Leaves that share refs are not detected. Nodes must not share
+// a pair: then positions may lie outside the arrays. No builder makes such trees.
 #pragma once
 
 #include <algorithm>
