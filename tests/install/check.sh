@@ -61,7 +61,7 @@ for header in checked_heap recording_heap \
 done
 
 # examples/ by itself, out of the source tree.
-cp -r "$source"/{examples,workloads,simt} "$work"
+cp -r "$source/examples" "$work"
 options=(-DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$compiler")
 [ "$mode" = cpu ] || options+=(-DUSE_CUDA=ON)
 for standard in 17 20; do

@@ -34,10 +34,8 @@ find "${folders[@]}" -type f \
     may["viewer"] = may["bench"] " viewer"
     may["python"] = may["bench"] " python heapwood"
     may["tests"] = may["bench"] " app viewer tests"
-    # include/heapwood/ includes its own headers as "heapwood/NAME.hpp"; examples have <>, and
-    # the workloads that two of them share.
+    # include/heapwood/ includes its own headers as "heapwood/NAME.hpp"; examples have <>.
     may["include"] = may["heapwood"] = "simt alloc heapwood"
-    may["examples"] = "workloads"
     libm = "std::(a?(sin|cos|tan)h?|atan2|pow|exp[2m]?1?|log(2|10|1p|b)?|cbrt|hypot|[tl]gamma|erfc?|lerp|shuffle|" \
            "[a-z_]*_distribution|default_random_engine)[fl]? *[(<{]|" \
            "[^a-zA-Z0-9_:.](a?(sin|cos|tan)h?|atan2|pow|exp2?|expm1|log2?|log10|log1p|cbrt|hypot)[fl] *[(]"
