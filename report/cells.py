@@ -93,11 +93,14 @@ def allocator_table(results, title, columns, rows, cells_of, said=(), notes=None
     return table(title, ["", *columns], lines, [*said, *numbered], allocators)
 
 
-def lines_by_allocator(results, points, at, cell_of):
+def lines_by_allocator(results, points, at, cell_of, names=None):
     """(lines, allocators): a line for each allocator of at[allocator, point], a cell per point."""
-    allocators = [a for a in results.labels() if any((a, p) in at for p in points)]
+    allocators = [a for a in names or results.labels() if any((a, p) in at for p in points)]
     return [
-        [name_cell(results, a), *(cell_of(at.get((a, p), {}), p) for p in points)]
+        [
+            heading(names[a]) if names else name_cell(results, a),
+            *(cell_of(at.get((a, p), {}), p) for p in points),
+        ]
         for a in allocators
     ], allocators
 
@@ -107,14 +110,11 @@ def grid(results, title, unit, rows, over, value, names=None):
     notes = Notes()
     points = sorted({row[over.key] for row in rows})
     found = {(row["allocator"], row[over.key]): row for row in rows}
-    allocators = [a for a in names or results.labels() if any((a, p) in found for p in points)]
-    lines = []
-    for allocator in allocators:
-        line = [heading(names[allocator]) if names else name_cell(results, allocator)]
-        for point in points:
-            row = found.get((allocator, point))
-            line.append(cell(MISSING) if row is None else outcome(row, value(row), notes))
-        lines.append(line)
+
+    def cell_of(row, _):
+        return outcome(row, value(row), notes) if row else cell(MISSING)
+
+    lines, allocators = lines_by_allocator(results, points, found, cell_of, names)
     return table(
         f"{title}, {unit}" if unit else title,
         ["", *map(over.text, points)],

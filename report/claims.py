@@ -259,34 +259,12 @@ def each_text(results, found):
     return ", ".join(f"{label(results, a)} {figure(v)}" for a, v in found.items())
 
 
-def extreme(results, found, which=max):
-    """The highest or lowest of {allocator: value}, and its text: "VALUE (LABEL)"."""
-    allocator = which(found, key=found.get)
-    return found[allocator], f"{figure(found[allocator])} ({label(results, allocator)})"
-
-
 def spread(results, item, allocator, x, **settings):
     """Slowest over fastest median of an allocator over an item's points."""
     values = list(medians(results, item, allocator, x, **settings).values())
     if len(values) < 2:
         raise NotMeasured(f"fewer than two points of {label(results, allocator)}")
     return max(values) / min(values)
-
-
-def duels(results, item, first, second, x, **settings):
-    """Numbers of points at which `first` is faster, slower or undecided, by the 95% interval of the
-    ratio."""
-    one, other = (series(results, item, each, x, **settings) for each in (first, second))
-    faster = slower = undecided = 0
-    for point in one.keys() & other.keys():
-        interval = ratio_interval(one[point], other[point])
-        if interval is None or interval[0] <= 1 <= interval[1]:
-            undecided += 1
-        elif interval[1] < 1:
-            faster += 1
-        else:
-            slower += 1
-    return faster, slower, undecided
 
 
 def ratios(results, item, first, second, x, **settings):
@@ -309,12 +287,15 @@ def all_ratios(results, items, first, second, x, **settings):
 
 def usually_faster(results, pairs, share=0.8):
     """(answer, evidence): whether `first` is faster than `second` at this share of the decided
-    points of all pairs (item, first, second, x, settings). The answer is None if fewer than 1/4 of
-    the points are decided."""
+    points of all pairs (item, first, second, x, settings). The 95% interval of the ratio decides a
+    point. The answer is None if fewer than 1/4 of the points are decided."""
     faster = slower = undecided = 0
     for item, first, second, x, settings in pairs:
-        f, s, u = duels(results, item, first, second, x, **settings)
-        faster, slower, undecided = faster + f, slower + s, undecided + u
+        one, other = (series(results, item, each, x, **settings) for each in (first, second))
+        for point in one.keys() & other.keys():
+            low, high = ratio_interval(one[point], other[point]) or (1, 1)
+            faster, slower = faster + (high < 1), slower + (low > 1)
+            undecided += low <= 1 <= high
     decided = faster + slower
     evidence = f"faster at {faster}, slower at {slower} points, {undecided} undecided"
     if 4 * decided < decided + undecided or decided == 0:

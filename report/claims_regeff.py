@@ -5,7 +5,7 @@ Probability test has the probability of its authors' code, 1/4; 3/4 is a misprin
 import statistics
 
 from .claims import CFMALLOC, CFMMALLOC, CMALLOC, CMMALLOC, FDG, LISTS, REGEFF_FULL
-from .claims import all_ratios, claim, each_text, extreme, figure, if_measured, label
+from .claims import all_ratios, claim, each_text, figure, if_measured, label
 from .claims import median_between, medians, need, needs_presplit, range_text, ratios, series
 from .claims import spread, usually_faster
 from .figures import bytes_text, median, ratio_interval
@@ -179,7 +179,9 @@ def pool_others(results):
         low, high = need(ratio_interval(slow, fast), "three runs")
         answers.add(True if high <= 1.5 else False if low > 1.5 else None)
     answer = False if False in answers else None if None in answers else True
-    return answer, f"at most {extreme(results, found)[1]} times from the smallest sufficient pool on"
+    worst = max(found, key=found.get)
+    text = f"at most {figure(found[worst])} ({label(results, worst)})"
+    return answer, f"{text} times from the smallest sufficient pool on"
 
 
 def over_iterations(results, allocator):
