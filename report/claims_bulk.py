@@ -93,17 +93,11 @@ def exhausting(results, allocator, item="bulk-7", statuses=("ok", "incomplete"))
     return need(found, "runs until the pool is exhausted")
 
 
-def with_both(results):
-    """[(payload, Bulk's figures, CUDA's)] of exhausting()."""
-    bulk, cuda = exhausting(results, "bulk"), exhausting(results, "cuda")
-    return need(
-        [(x, bulk[x], cuda[x]) for x in sorted(bulk.keys() & cuda.keys())],
-        "sizes measured with both",
-    )
-
-
 def rates(results):
-    return {x: bulk[0] / cuda[0] for x, bulk, cuda in with_both(results)}
+    """{payload: Bulk's rate over CUDA's}"""
+    bulk, cuda = exhausting(results, "bulk"), exhausting(results, "cuda")
+    both = {x: bulk[x][0] / cuda[x][0] for x in sorted(bulk.keys() & cuda.keys())}
+    return need(both, "sizes measured with both")
 
 
 @claim()

@@ -184,13 +184,14 @@ def pool_others(results):
     return answer, f"{text} times from the smallest sufficient pool on"
 
 
-def over_iterations(results, allocator):
-    times = medians(results, "regeff-3c", allocator, "iterations")
+def times_of(results, name, allocator):
+    """The medians of a generic test over its parameter."""
+    times = medians(results, f"regeff-{name}", allocator, X_AXES[name])
     return need(times, label(results, allocator))
 
 
 def growth(results, allocator):
-    times = over_iterations(results, allocator)
+    times = times_of(results, "3c", allocator)
     need(min(times) <= 10 and max(times) >= 100, "10 and 100 iterations")
     return times[max(times)] / times[min(times)]
 
@@ -221,7 +222,7 @@ def cycle_fdg_late(results):
 
 @claim(published="lists")
 def cycle_halloc(results):
-    halloc, *lists = (over_iterations(results, a) for a in ("halloc", *LISTS))
+    halloc, *lists = (times_of(results, "3c", a) for a in ("halloc", *LISTS))
     steps = max(halloc)
     best, name = min(
         ((times[steps], label(results, a)) for a, times in zip(LISTS, lists)),
@@ -287,16 +288,11 @@ def p_counts(results):
     )
 
 
-def over_blocks(results, allocator):
-    times = medians(results, "regeff-3d-quarter", allocator, "blocks")
-    return need(times, label(results, allocator))
-
-
 @claim()
 def p_flat(results):
     found, noise = {}, 0
     for allocator in ("atomic", "awmalloc", "scatter", "halloc"):
-        times = over_blocks(results, allocator)
+        times = times_of(results, "3d-quarter", allocator)
         need(1 in times and 120 in times, "1 and 120 blocks")
         row = results.rows("regeff-3d-quarter", allocator, blocks=1)[0]
         launches = row["iterations"] * median(need(row.get("floor_ms"), "the time of a launch"))
@@ -316,7 +312,7 @@ def is_linear(times):
 
 @claim()
 def p_linear(results):
-    found = if_measured(lambda a: over_blocks(results, a), ("atomic", "awmalloc", *REGEFF_FULL))
+    found = if_measured(lambda a: times_of(results, "3d-quarter", a), OTHERS)
     need(found, "times over the blocks")
     need(all(len(times) >= 4 for times in found.values()), "four numbers of blocks")
     bent = [label(results, a) for a, times in found.items() if not is_linear(times)]

@@ -84,53 +84,49 @@ def slowdown_bars(labels, times, rows, over):
     )
 
 
-def builds(item, over):
+def builds(item, over, results):
     """A table with a column per scene: properties of the requests, slowdowns relative to `over`; and
     bars of the slowdowns."""
-
-    def panels(results):
-        rows, notes = results.rows(item), Notes()
-        scenes, pools, label = scenes_of(rows), pools_of(rows), results.labels().get(over, over)
-        at = {(row["allocator"], row["scene"]): row for row in rows}
-        complete = [row for row in rows if row["status"] == "ok"]
-        # Requests depend only on the tree, so they are taken from any complete build.
-        whole = [next((row for row in complete if row["scene"] == s), {}) for s in scenes]
-        allocations = [row.get("allocations", {}) for row in whole]
-        reference = [at.pop((over, s), {}) for s in scenes]
-        times = dict(zip(scenes, map(time_of, reference)))
-        properties = {
-            "triangles": [number(row.get("triangles")) for row in whole],
-            "refs per triangle": [
-                number(row.get("tree", {}).get("refs_per_triangle"), 2) for row in whole
-            ],
-            "allocations": [number(of.get("count")) for of in allocations],
-            "mean size, bytes": [number(of.get("mean_bytes")) for of in allocations],
-            "sigma of sizes, bytes": [number(of.get("sigma_bytes")) for of in allocations],
-            "pool, MiB": [pool_cell(pools[s]) for s in scenes],
-            f"{label}, ms": [outcome(row, time_of(row), notes) for row in reference],
-        }
-        lines, names = lines_by_allocator(
-            results, scenes, at, lambda row, s: outcome(row, ratio(time_of(row), times[s]), notes)
-        )
-        sources = [f"{s}: {source_text(row)}" for s, row in zip(scenes, whole) if row]
-        said = [
-            f"Slowdowns are relative to {label}. * cannot free single blocks. Scenes: {'; '.join(sources)}.",
-            pool_note(pools),
-            *notes.numbered(),
-        ]
-        lines = [*([heading(text), *cells] for text, cells in properties.items()), *lines]
-        names = [*[None] * (len(properties) - 1), over, *names]
-        blocks = [
-            table("Builds: times and slowdowns", ["", *scenes], lines, said, names),
-            slowdown_bars(results.labels(), times, complete, over),
-        ]
-        sizes = [row["triangles"] for row in complete]
-        if sizes and max(sizes) > 2 * min(sizes):  # a plot needs a range of sizes
-            title = "Build time over triangles"
-            blocks.append(sampled(results, title, TRIANGLES, TIME, complete))
-        return blocks
-
-    return panels
+    rows, notes = results.rows(item), Notes()
+    scenes, pools, label = scenes_of(rows), pools_of(rows), results.labels().get(over, over)
+    at = {(row["allocator"], row["scene"]): row for row in rows}
+    complete = [row for row in rows if row["status"] == "ok"]
+    # Requests depend only on the tree, so they are taken from any complete build.
+    whole = [next((row for row in complete if row["scene"] == s), {}) for s in scenes]
+    allocations = [row.get("allocations", {}) for row in whole]
+    reference = [at.pop((over, s), {}) for s in scenes]
+    times = dict(zip(scenes, map(time_of, reference)))
+    properties = {
+        "triangles": [number(row.get("triangles")) for row in whole],
+        "refs per triangle": [
+            number(row.get("tree", {}).get("refs_per_triangle"), 2) for row in whole
+        ],
+        "allocations": [number(of.get("count")) for of in allocations],
+        "mean size, bytes": [number(of.get("mean_bytes")) for of in allocations],
+        "sigma of sizes, bytes": [number(of.get("sigma_bytes")) for of in allocations],
+        "pool, MiB": [pool_cell(pools[s]) for s in scenes],
+        f"{label}, ms": [outcome(row, time_of(row), notes) for row in reference],
+    }
+    lines, names = lines_by_allocator(
+        results, scenes, at, lambda row, s: outcome(row, ratio(time_of(row), times[s]), notes)
+    )
+    sources = [f"{s}: {source_text(row)}" for s, row in zip(scenes, whole) if row]
+    said = [
+        f"Slowdowns are relative to {label}. * cannot free single blocks. Scenes: {'; '.join(sources)}.",
+        pool_note(pools),
+        *notes.numbered(),
+    ]
+    lines = [*([heading(text), *cells] for text, cells in properties.items()), *lines]
+    names = [*[None] * (len(properties) - 1), over, *names]
+    blocks = [
+        table("Builds: times and slowdowns", ["", *scenes], lines, said, names),
+        slowdown_bars(results.labels(), times, complete, over),
+    ]
+    sizes = [row["triangles"] for row in complete]
+    if sizes and max(sizes) > 2 * min(sizes):  # a plot needs a range of sizes
+        title = "Build time over triangles"
+        blocks.append(sampled(results, title, TRIANGLES, TIME, complete))
+    return blocks
 
 
 def share(results):
@@ -259,32 +255,28 @@ def internal_of_builds(results):
     return [*panels, table(title, ["", *scenes], lines, said, names)]
 
 
-def scatter_pages(item, table_item):
+def scatter_pages(item, table_item, results):
     """Slowdowns of ScatterAlloc by page size, over AtomicMalloc or, without it, over its best."""
-
-    def panels(results):
-        rows, notes = results.rows(item, "scatter"), Notes()
-        over = {}
-        for row in results.complete(item, "scatter"):
-            over[row["source"]] = min(row["median_ms"], over.get(row["source"], row["median_ms"]))
-        for row in results.complete(table_item, "atomic"):
-            over[row["source"]] = row["median_ms"]
-        scenes = dict.fromkeys((row["scene"], row["source"]) for row in rows)
-        at = {(row["page_bytes"], row["source"]): row for row in rows if row.get("page_bytes")}
-        lines = []
-        for size in sorted({size for size, _ in at}):
-            line = [heading(f"pages of {bytes_text(size)}")]
-            for _, source in scenes:
-                row = at.get((size, source), {})
-                line.append(outcome(row, ratio(time_of(row), over.get(source)), notes))
-            lines.append(line)
-        said = [
-            "Over AtomicMalloc's build of the table without page sizes, in the same pool; where that is incomplete, over the"
-            " best page size.",
-            pool_note(pools_of(rows)),
-            *notes.numbered(),
-        ]
-        title = "Builds with ScatterAlloc by page size: slowdown"
-        return [table(title, ["", *(scene for scene, _ in scenes)], lines, said)]
-
-    return panels
+    rows, notes = results.rows(item, "scatter"), Notes()
+    over = {}
+    for row in results.complete(item, "scatter"):
+        over[row["source"]] = min(row["median_ms"], over.get(row["source"], row["median_ms"]))
+    for row in results.complete(table_item, "atomic"):
+        over[row["source"]] = row["median_ms"]
+    scenes = dict.fromkeys((row["scene"], row["source"]) for row in rows)
+    at = {(row["page_bytes"], row["source"]): row for row in rows if row.get("page_bytes")}
+    lines = []
+    for size in sorted({size for size, _ in at}):
+        line = [heading(f"pages of {bytes_text(size)}")]
+        for _, source in scenes:
+            row = at.get((size, source), {})
+            line.append(outcome(row, ratio(time_of(row), over.get(source)), notes))
+        lines.append(line)
+    said = [
+        "Over AtomicMalloc's build of the table without page sizes, in the same pool; where that is incomplete, over the"
+        " best page size.",
+        pool_note(pools_of(rows)),
+        *notes.numbered(),
+    ]
+    title = "Builds with ScatterAlloc by page size: slowdown"
+    return [table(title, ["", *(scene for scene, _ in scenes)], lines, said)]

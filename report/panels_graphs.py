@@ -2,6 +2,8 @@
 """Figures of the dynamic graphs (Ouroboros 6.2) in results files, for panels and claims; the panels of
 Ouroboros' figure 4."""
 
+from functools import partial
+
 from .cells import grid
 from .plots import TIME, Parameter, axis, sampled
 from .figures import median
@@ -75,16 +77,13 @@ def graphs_text(rows):
     return "Graphs: " + "; ".join(known[edges] for edges in sorted(known)) + "."
 
 
-def timed(title, *phases, **settings):
-    def panels(results, item):
-        rows = [
-            {**row, "samples": samples(row, *phases)}
-            for row in results.rows(item, **settings)
-            if "edges" in row
-        ]
-        return graph_panels(results, title, rows, TIME, "ms", lambda row: median(row["samples"]))
-
-    return panels
+def timed(title, phase_name, results, item, **settings):
+    rows = [
+        {**row, "samples": samples(row, phase_name)}
+        for row in results.rows(item, **settings)
+        if "edges" in row
+    ]
+    return graph_panels(results, title, rows, TIME, "ms", lambda row: median(row["samples"]))
 
 
 def memory_and_ratio(results, item):
@@ -109,38 +108,27 @@ def memory_and_ratio(results, item):
     return blocks
 
 
-def together(name, *parts):
+def together(item, parts, results):
     """The panels of an item; its first table says which graphs were measured."""
-    item = f"ouroboros-graph-{name}"
-
-    def panels(results):
-        blocks = [block for part in parts for block in part(results, item)]
-        rows = [row for row in results.rows(item) if "vertices" in row]
-        if rows:
-            blocks[1]["notes"].append(graphs_text(rows))
-        return blocks
-
-    return {item: panels}
+    blocks = [block for part in parts for block in part(results, item)]
+    rows = [row for row in results.rows(item) if "vertices" in row]
+    if rows:
+        blocks[1]["notes"].append(graphs_text(rows))
+    return blocks
 
 
-GRAPH_PANELS = {
-    **together(
-        "init",
-        timed("Initialization, one malloc per vertex", "init", init="each"),
-        timed("Initialization, size classes counted", "init", init="counted"),
-    ),
-    **together("memory", memory_and_ratio),
-    **together(
-        "updates",
-        *(
-            timed(f"{what} of a batch, {text}", phase, updates=updates)
-            for updates, text in (
-                ("random", "random sources"),
-                ("pressure", "within 1,000 vertices"),
-            )
-            for phase, what in (("insert", "Insertion"), ("delete", "Deletion"))
-        ),
-    ),
-    **together("pagerank", timed("PageRank, one iteration", "pagerank")),
-    **together("triangles", timed("Triangle counting", "triangles")),
+PARTS = {
+    "ouroboros-graph-init": [
+        partial(timed, "Initialization, one malloc per vertex", "init", init="each"),
+        partial(timed, "Initialization, size classes counted", "init", init="counted"),
+    ],
+    "ouroboros-graph-memory": [memory_and_ratio],
+    "ouroboros-graph-updates": [
+        partial(timed, f"{what} of a batch, {text}", phase, updates=updates)
+        for updates, text in (("random", "random sources"), ("pressure", "within 1,000 vertices"))
+        for phase, what in (("insert", "Insertion"), ("delete", "Deletion"))
+    ],
+    "ouroboros-graph-pagerank": [partial(timed, "PageRank, one iteration", "pagerank")],
+    "ouroboros-graph-triangles": [partial(timed, "Triangle counting", "triangles")],
 }
+GRAPH_PANELS = {item: partial(together, item, parts) for item, parts in PARTS.items()}

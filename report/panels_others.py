@@ -76,54 +76,46 @@ POOLS = ((2, "a used pool"), (1, "a fresh pool"))
 MIXED = 1 << 40  # the column of the test of mixed sizes
 
 
-def each(item):
+def each(item, results):
     """Ouroboros' allocation test, in used and in fresh pools: plots over the sizes; tables of malloc
     and free."""
-
-    def panels(results):
-        blocks = []
-        for rounds, where in POOLS:
-            rows = results.rows(item, test="alloc", rounds=rounds)
-            if not rows:
-                continue
-            what = f"{rows[0]['threads']:,} threads"
-            title = f"{what} allocate once, {where}"
-            blocks.append(sampled(results, title, PAYLOAD, TIME, rows, "allocate_ms"))
-            rows += [
-                {**row, "payload_bytes": MIXED}
-                for row in results.rows(item, test="mixed", rounds=rounds)
-            ]
-            sizes = PAYLOAD._replace(
-                text=lambda size: "mixed" if size == MIXED else bytes_text(size)
-            )
-            for key, call in (("allocate_ms", "Allocation"), ("free_ms", "Free")):
-                blocks.append(
-                    grid(
-                        results,
-                        f"{call} only, {what}, {where}",
-                        "ms",
-                        rows,
-                        sizes,
-                        lambda row, key=key: row_median(row, key),
-                    )
+    blocks = []
+    for rounds, where in POOLS:
+        rows = results.rows(item, test="alloc", rounds=rounds)
+        if not rows:
+            continue
+        what = f"{rows[0]['threads']:,} threads"
+        title = f"{what} allocate once, {where}"
+        blocks.append(sampled(results, title, PAYLOAD, TIME, rows, "allocate_ms"))
+        rows += [
+            {**row, "payload_bytes": MIXED}
+            for row in results.rows(item, test="mixed", rounds=rounds)
+        ]
+        sizes = PAYLOAD._replace(
+            text=lambda size: "mixed" if size == MIXED else bytes_text(size)
+        )
+        for key, call in (("allocate_ms", "Allocation"), ("free_ms", "Free")):
+            blocks.append(
+                grid(
+                    results,
+                    f"{call} only, {what}, {where}",
+                    "ms",
+                    rows,
+                    sizes,
+                    lambda row, key=key: row_median(row, key),
                 )
-        return blocks
+            )
+    return blocks
 
-    return panels
 
-
-def scaling(item):
+def scaling(item, results):
     """Time of allocation over the number of threads, in used and in fresh pools."""
-
-    def panels(results):
-        blocks = []
-        for rounds, where in POOLS:
-            if rows := results.rows(item, rounds=rounds):
-                title = f"Allocate once, {where}"
-                blocks += sampled_and_grid(results, title, THREADS, rows, "allocate_ms")
-        return blocks
-
-    return panels
+    blocks = []
+    for rounds, where in POOLS:
+        if rows := results.rows(item, rounds=rounds):
+            title = f"Allocate once, {where}"
+            blocks += sampled_and_grid(results, title, THREADS, rows, "allocate_ms")
+    return blocks
 
 
 def address_range(results):
@@ -187,23 +179,20 @@ def churn(results):
     ]
 
 
-def utilization(item):
-    def panels(results):
-        rows, notes = results.rows(item), Notes()
-        # CUDA's heap may have another size than the pool of the others.
-        sizes = {row["allocator"]: row.get("space", {}).get("capacity_bytes", 0) for row in rows}
-        heap = sizes.pop("cuda", 0)
-        capacity = max(sizes.values(), default=heap)
-        beside = f" (CudaMalloc: of {bytes_text(heap)})" if heap not in (0, capacity) else ""
+def utilization(item, results):
+    rows, notes = results.rows(item), Notes()
+    # CUDA's heap may have another size than the pool of the others.
+    sizes = {row["allocator"]: row.get("space", {}).get("capacity_bytes", 0) for row in rows}
+    heap = sizes.pop("cuda", 0)
+    capacity = max(sizes.values(), default=heap)
+    beside = f" (CudaMalloc: of {bytes_text(heap)})" if heap not in (0, capacity) else ""
 
-        def cells_of(row):
-            value = row.get("space", {}).get("utilization")
-            return [outcome(row, None if value is None else 100 * value, notes)]
+    def cells_of(row):
+        value = row.get("space", {}).get("utilization")
+        return [outcome(row, None if value is None else 100 * value, notes)]
 
-        title = f"Share of {bytes_text(capacity)}{beside} allocated in blocks of 16 bytes, %"
-        return [allocator_table(results, title, ["share, %"], rows, cells_of, notes=notes)]
-
-    return panels
+    title = f"Share of {bytes_text(capacity)}{beside} allocated in blocks of 16 bytes, %"
+    return [allocator_table(results, title, ["share, %"], rows, cells_of, notes=notes)]
 
 
 def first_launches(results):
@@ -272,21 +261,18 @@ def rcu(results):
     ]
 
 
-def exhausting(item):
-    def panels(results):
-        # Refused requests are part of this experiment and have a separate table.
-        rows = [{**row, "status": "ok"} for row in results.rows(item) if row.get("allocate_ms")]
+def exhausting(item, results):
+    # Refused requests are part of this experiment and have a separate table.
+    rows = [{**row, "status": "ok"} for row in results.rows(item) if row.get("allocate_ms")]
 
-        def requested(row):
-            return row["allocations"]["count"] + row["allocations"]["refused"]
+    def requested(row):
+        return row["allocations"]["count"] + row["allocations"]["refused"]
 
-        def refused(row):
-            return 100 * row["allocations"]["refused"] / requested(row)
+    def refused(row):
+        return 100 * row["allocations"]["refused"] / requested(row)
 
-        title = "Requests per second until the pool is exhausted"
-        return [
-            *sampled_and_grid(results, title, PAYLOAD, rows, "allocate_ms", count=requested),
-            grid(results, "Refused", "%", rows, PAYLOAD, refused),
-        ]
-
-    return panels
+    title = "Requests per second until the pool is exhausted"
+    return [
+        *sampled_and_grid(results, title, PAYLOAD, rows, "allocate_ms", count=requested),
+        grid(results, "Refused", "%", rows, PAYLOAD, refused),
+    ]

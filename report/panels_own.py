@@ -2,6 +2,8 @@
 """Panels of this project's items: the steps from the published CFMMalloc to the redesigned one, the
 slowdown over the size of the pool, and the builder's profile."""
 
+from functools import partial
+
 from .cells import allocator_table, cell, heading, name_cell, Notes, number, outcome, row_median
 from .cells import table
 from .panels_builds import MIB, pool_note, pools_of, ratio, scenes_of
@@ -228,7 +230,7 @@ def allocators(results):
     )
 
 
-def steps(item, unit, x_axis):
+def steps(item, unit, x_axis, results):
     """Panels of a workload of steps: for each input the held memory over the steps in the first pool,
     and a table of rates for each pool. `unit`: of rates, by its name."""
     (per_second, scale) = unit
@@ -242,49 +244,46 @@ def steps(item, unit, x_axis):
         cells = [outcome(row, rate(phase), notes) for phase in phases]
         return [*cells, number(row.get("refused")), number(row.get("held_over_live"), 2)]
 
-    def name_of(results, row):
+    def name_of(row):
         known = row["allocator"] in results.labels()
         return name_cell(results, row["allocator"]) if known else heading(row["label"])
 
-    def panels(results):
-        blocks = []
-        for case in results.cases_of(item):
-            rows = case["results"]
-            pools = list(dict.fromkeys(row["pool"] for row in rows if row.get("pool")))
-            shown = [row for row in rows if row.get("pool", "") in ("", *pools[:1])]
-            curves = [
-                curve_of(
-                    row["label"],
-                    [
-                        (one["step"] + 1, one["held_bytes"] / one["live_bytes"])
-                        for one in row.get("memory", [])
-                        if one["live_bytes"]
-                    ],
-                    row["allocator"] if "frees" in row else None,
+    blocks = []
+    for case in results.cases_of(item):
+        rows = case["results"]
+        pools = list(dict.fromkeys(row["pool"] for row in rows if row.get("pool")))
+        shown = [row for row in rows if row.get("pool", "") in ("", *pools[:1])]
+        curves = [
+            curve_of(
+                row["label"],
+                [
+                    (one["step"] + 1, one["held_bytes"] / one["live_bytes"])
+                    for one in row.get("memory", [])
+                    if one["live_bytes"]
+                ],
+                row["allocator"] if "frees" in row else None,
+            )
+            for row in shown
+        ]
+        source = rows[0]["source"] if rows else ""
+        title = f"{source}: held / live bytes, pool {', '.join(pools[:1])}"
+        blocks.append(plot(title, x_axis, axis("held / live"), curves))
+        for pool in pools:
+            notes = Notes()
+            of_pool = [row for row in rows if row.get("pool", pool) == pool]
+            names = [phase["phase"] for phase in of_pool[0].get("phases", [])]
+            lines = [[name_of(row), *cells_of(row, notes)] for row in of_pool]
+            blocks.append(
+                table(
+                    f"{source}: {per_second}, pool {pool}",
+                    ["", *names, "refused", "held / live"],
+                    lines,
+                    notes.numbered(),
+                    [row["allocator"] if "frees" in row else None for row in of_pool],
                 )
-                for row in shown
-            ]
-            source = rows[0]["source"] if rows else ""
-            title = f"{source}: held / live bytes, pool {', '.join(pools[:1])}"
-            blocks.append(plot(title, x_axis, axis("held / live"), curves))
-            for pool in pools:
-                notes = Notes()
-                of_pool = [row for row in rows if row.get("pool", pool) == pool]
-                names = [phase["phase"] for phase in of_pool[0].get("phases", [])]
-                lines = [[name_of(results, row), *cells_of(row, notes)] for row in of_pool]
-                blocks.append(
-                    table(
-                        f"{source}: {per_second}, pool {pool}",
-                        ["", *names, "refused", "held / live"],
-                        lines,
-                        notes.numbered(),
-                        [row["allocator"] if "frees" in row else None for row in of_pool],
-                    )
-                )
-        return blocks
-
-    return panels
+            )
+    return blocks
 
 
-strings = steps("own-strings", ("million rows per second", 1e6), axis("step", log=False))
-particles = steps("own-particles", ("rounds per second", 1), axis("round", log=False))
+strings = partial(steps, "own-strings", ("million rows per second", 1e6), axis("step", log=False))
+particles = partial(steps, "own-particles", ("rounds per second", 1), axis("round", log=False))

@@ -63,17 +63,14 @@ def pages(results):
     )
 
 
-def fragmentation(item, which, key, title):
-    def panels(results):
-        rows = results.rows(item, blocks=blocks_shown(results, item))
+def fragmentation(item, which, kind, title, results):
+    rows = results.rows(item, blocks=blocks_shown(results, item))
 
-        def value(row):
-            return row.get("memory", {}).get(which, {}).get(key)
+    def value(row):
+        return row.get("memory", {}).get(which, {}).get(f"{kind}_fragmentation")
 
-        y_axis = axis("fragmentation", log=False)
-        return valued_and_grid(results, title, PAYLOAD, y_axis, rows, value)
-
-    return panels
+    y_axis = axis("fragmentation", log=False)
+    return valued_and_grid(results, title, PAYLOAD, y_axis, rows, value)
 
 
 # The paper's allocators. Of redesigned ones both forms: the published one and ours.
