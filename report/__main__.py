@@ -30,7 +30,7 @@ def main():
         results = Results(read(options.results))
         if options.keep:
             print(keep(options.keep, results.content))
-            return 0
+            return
         kept = newest_kept(options.kept) if options.kept and not results.on_gpu else None
         # Imported here, because only the page needs packages; the code above works on the machine
         # that measures.
@@ -38,24 +38,17 @@ def main():
 
         if options.verdicts:
             print(verdicts_markdown(results))
-            return 0
-        if options.verdicts_into:
+        elif options.verdicts_into:
             write_verdicts(options.verdicts_into, results)
             print(options.verdicts_into)
-            return 0
-        pathlib.Path(options.output).write_text(
-            render(results, Results(kept) if kept else None), encoding="utf-8"
-        )
+        else:
+            page = render(results, Results(kept) if kept else None)
+            pathlib.Path(options.output).write_text(page, encoding="utf-8")
+            print(options.output)
     except ModuleNotFoundError as error:
-        print(
-            f"report: error: needs {error.name}, which this installs: make report", file=sys.stderr
-        )
-        return 1
+        sys.exit(f"report: error: needs {error.name}, which this installs: make report")
     except (ResultsError, OSError) as error:
-        print(f"report: error: {error}", file=sys.stderr)
-        return 1
-    print(options.output)
-    return 0
+        sys.exit(f"report: error: {error}")
 
 
-sys.exit(main())
+main()

@@ -61,7 +61,7 @@ def by_reason(verdicts):
 
 def tally(verdicts):
     """The number of verdicts per paper."""
-    papers = {paper: [] for paper in dict.fromkeys(v.claim.paper for v in verdicts)}
+    papers = collections.defaultdict(list)
     for v in verdicts:
         papers[v.claim.paper].append(v.verdict)
     papers["all"] = [v.verdict for v in verdicts]

@@ -76,12 +76,9 @@ def sampled(results, title, over, y_axis, rows, samples="runs_ms", scale=same, n
     for allocator, name in (names or results.labels()).items():
         points = []
         for row in rows:
-            times = row.get(samples)
-            if (
-                row["allocator"] == allocator
-                and row.get("status") in ("ok", "incomplete")
-                and times
-            ):
+            if row["allocator"] != allocator or row.get("status") not in ("ok", "incomplete"):
+                continue
+            if times := row.get(samples):
                 # Sorted, because the scale may turn times into rates, which reverses the order.
                 ends = sorted(
                     scale(row, t) for t in (row_median(row, samples), min(times), max(times))
