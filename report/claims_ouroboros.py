@@ -11,7 +11,7 @@ from .claims import CHUNKS, HALLOC, PAGES
 from .claims import all_ratios, claim, each_text, figure, if_measured, label, median_between
 from .claims import medians, need, range_text, ratios, usually_faster, within_factor
 from .figures import bytes_text, median
-from .panels_graphs import by_graph, milliseconds
+from .panels_graphs import samples
 
 VARIANTS = (*PAGES, *CHUNKS)
 WHOLE_POOL = ("scatter-builtin", HALLOC)  # their small blocks may have the whole pool, as published
@@ -309,8 +309,11 @@ def churn_steady(results):
 @claim()
 def graph_pagerank(results):
     def times(allocator):
-        found = by_graph(results, "ouroboros-graph-pagerank", allocator, milliseconds("pagerank"))
-        return {graph: ms for graph, (ms, _) in found.items()}
+        return {
+            row["graph"]: median(samples(row, "pagerank"))
+            for row in results.rows("ouroboros-graph-pagerank", allocator)
+            if row.get("status") == "ok" and samples(row, "pagerank")
+        }
 
     linked, blocks = times("pages"), [times(allocator) for allocator in PAGES]
     gains = [

@@ -11,14 +11,10 @@ from .figures import median
 LAYOUTS = {"pages": "Linked pages", "csr": "CSR rebuilt"}
 
 
-def phase(row, name):
-    """The samples of one phase of a result, or an empty dictionary."""
-    return next((one for one in row.get("phases", []) if one["phase"] == name), {})
-
-
-def samples(row, *names):
-    """Milliseconds of a phase; of several phases, the sums of their samples."""
-    return [sum(parts) for parts in zip(*(phase(row, name).get("runs_ms", []) for name in names))]
+def samples(row, phase):
+    """Milliseconds of one phase of a result."""
+    phases = {one["phase"]: one.get("runs_ms", []) for one in reversed(row.get("phases", []))}
+    return phases.get(phase, [])
 
 
 def footprint(row):
@@ -31,21 +27,6 @@ def footprint(row):
 
 def degree(row):
     return row["edges"] / row["vertices"]
-
-
-def by_graph(results, item, allocator, figure, **settings):
-    """{graph: (figure, result)} of the complete results of an allocator or layout."""
-    found = {}
-    for row in results.rows(item, allocator, **settings):
-        value = figure(row) if row.get("status") == "ok" else None
-        if value:
-            found[row["graph"]] = (value, row)
-    return found
-
-
-def milliseconds(*names):
-    """A figure for by_graph(): the median time of one phase or of several."""
-    return lambda row: median(samples(row, *names))
 
 
 def graph_panels(results, title, rows, y_axis, unit, value):
@@ -77,9 +58,9 @@ def graphs_text(rows):
     return "Graphs: " + "; ".join(known[edges] for edges in sorted(known)) + "."
 
 
-def timed(title, phase_name, results, item, **settings):
+def timed(title, phase, results, item, **settings):
     rows = [
-        {**row, "samples": samples(row, phase_name)}
+        {**row, "samples": samples(row, phase)}
         for row in results.rows(item, **settings)
         if "edges" in row
     ]

@@ -38,7 +38,6 @@ def curve_of(name, points, allocator=None):
 def plot(title, x, y, curves, style="lines"):
     """`style`: lines, stacked (areas) or bars."""
     curves = [c for c in curves if c["x"]]
-    alt = alt_text(title, x, y, curves, style)
     return {
         "kind": "plot",
         "title": title,
@@ -46,7 +45,7 @@ def plot(title, x, y, curves, style="lines"):
         "y": y,
         "curves": curves,
         "style": style,
-        "alt": alt,
+        "alt": alt_text(title, x, y, curves, style),
     }
 
 

@@ -77,8 +77,7 @@ class Graphs(unittest.TestCase):
     def test_figures(self):
         one = graph_row("cuda", "small_road", {"insert": 1, "delete": 2})
         self.assertEqual(footprint(one), 120)
-        self.assertEqual(len(samples(one, "insert", "delete")), 3)
-        self.assertAlmostEqual(samples(one, "insert", "delete")[1], 3)
+        self.assertEqual(len(samples(one, "insert")), 3)
         self.assertEqual(samples(one, "pagerank"), [])
         del one["memory"]["held_bytes"]
         self.assertIsNone(footprint(one))
