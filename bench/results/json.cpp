@@ -16,11 +16,11 @@ namespace heapwood::bench {
 
 namespace {
 
-using Library = nlohmann::ordered_json;
+using Ordered = nlohmann::ordered_json;
 
 constexpr std::size_t max_depth = 100;  // limits the recursion of reading and writing
 
-Json from_library(const Library& value) {
+Json from_library(const Ordered& value) {
   if (value.is_boolean()) return value.get<bool>();
   if (value.is_number_unsigned()) return value.get<std::uint64_t>();
   if (value.is_number_integer()) return value.get<std::int64_t>();
@@ -28,7 +28,7 @@ Json from_library(const Library& value) {
   if (value.is_string()) return value.get_ref<const std::string&>();
   Json json = value.is_array() ? Json::array() : value.is_object() ? Json::object() : Json();
   if (value.is_array()) {
-    for (const Library& one : value) json.push_back(from_library(one));
+    for (const Ordered& one : value) json.push_back(from_library(one));
   }
   if (value.is_object()) {
     for (const auto& [key, one] : value.items()) json[key] = from_library(one);
@@ -36,6 +36,7 @@ Json from_library(const Library& value) {
   return json;
 }
 
+template <class Library>
 Library to_library(const Json& json) {
   Library value;
   if (json.is_boolean()) value = json.get<bool>();
@@ -48,27 +49,13 @@ Library to_library(const Json& json) {
   if (json.is_string()) value = json.get<std::string>();
   if (json.is_array()) {
     value = Library::array();
-    for (const Json& one : json) value.push_back(to_library(one));
+    for (const Json& one : json) value.push_back(to_library<Library>(one));
   }
   if (json.is_object()) {
     value = Library::object();
-    for (const auto& [key, one] : json.items()) value[key] = to_library(one);
+    for (const auto& [key, one] : json.items()) value[key] = to_library<Library>(one);
   }
   return value;
-}
-
-Json sorted(const Json& json) {
-  if (json.is_array()) {
-    Json list = Json::array();
-    for (const Json& one : json) list.push_back(sorted(one));
-    return list;
-  }
-  if (!json.is_object()) return json;
-  std::vector<Json::Entry> entries = json.items();
-  std::ranges::sort(entries, {}, &Json::Entry::key);
-  Json object = Json::object();
-  for (const auto& [key, one] : entries) object[key] = sorted(one);
-  return object;
 }
 
 const char* type_of(const Json& json) {
@@ -127,18 +114,18 @@ Json Json::parse(const std::string& text) {
     throw std::runtime_error("nested more than " + std::to_string(max_depth) + " levels deep");
   const LackOfMemoryEnds end;
   try {
-    return from_library(Library::parse(text));
-  } catch (const Library::parse_error& error) {
+    return from_library(Ordered::parse(text));
+  } catch (const Ordered::parse_error& error) {
     refuse(error.byte);
-  } catch (const Library::exception&) {  // a number out of range
+  } catch (const Ordered::exception&) {  // a number out of range
   }
   throw std::runtime_error("not valid JSON");
 }
 
 std::string Json::dump(std::optional<unsigned> indent, bool ascii) const {
   const LackOfMemoryEnds end;
-  return to_library(*this).dump(indent ? static_cast<int>(*indent) : -1, ' ', ascii,
-                                Library::error_handler_t::replace);
+  return to_library<Ordered>(*this).dump(indent ? static_cast<int>(*indent) : -1, ' ', ascii,
+                                         Ordered::error_handler_t::replace);
 }
 
 void Json::refuse_type(const char* expected) const {
@@ -232,7 +219,11 @@ void put(Json& json, std::string_view key, Json value) {
   if (!value.is_null() && value.is_finite()) json[key] = std::move(value);
 }
 
-std::string sorted_text(const Json& json) { return sorted(json).dump(); }
+std::string sorted_text(const Json& json) {
+  const LackOfMemoryEnds end;
+  using Sorted = nlohmann::json;  // sorts the keys of its objects
+  return to_library<Sorted>(json).dump(-1, ' ', true, Sorted::error_handler_t::replace);
+}
 
 std::string json_text(const Json& json) { return json.dump(2) + "\n"; }
 
