@@ -174,8 +174,7 @@ void add_build(Program& program, Invocation& invocation) {
   command.exclude("--record-trace", "--profile");
   command.when_chosen([options, &invocation] {
     reads_scene(invocation.files, options->scene);
-    for (const std::string& path : {options->json, options->profile, options->trace})
-      invocation.files.writes(path);
+    invocation.files.writes(options->json, options->profile, options->trace);
     invocation.action = [options, &invocation] {
       require_scene("build", options->scene);
       if (!options->trace.empty()) return record(*options);

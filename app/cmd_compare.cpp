@@ -106,8 +106,7 @@ void add_compare(Program& program, Invocation& invocation) {
              "table, markdown (without cells that are the same),\ncsv, json");
   command.text("--json", options->json, "write all cells and their verdicts", "FILE");
   command.when_chosen([options, &invocation] {
-    invocation.files.reads(options->older);
-    invocation.files.reads(options->newer);
+    invocation.files.reads(options->older, options->newer);
     invocation.files.writes(options->json);
     invocation.action = [options] { return compare(*options); };
   });

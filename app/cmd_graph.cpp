@@ -132,8 +132,7 @@ void add_graph(Program& program, Invocation& invocation) {
   add_shard_and_device(command, measuring);
   command.when_chosen([options, &invocation] {
     invocation.files.reads(options->graph);
-    for (const std::string& path : {options->measuring.json, options->trace})
-      invocation.files.writes(path);
+    invocation.files.writes(options->measuring.json, options->trace);
     invocation.action = [options, &invocation] { return graph(*options, invocation.argv); };
   });
 }

@@ -277,8 +277,7 @@ void add_render(Program& program, Invocation& invocation) {
     options->has_rate = command.is_given("--fps");
     options->has_tone = command.is_given("--tone");
     reads_scene(invocation.files, options->scene);
-    for (const std::string& path : {options->path, options->environment})
-      invocation.files.reads(path);
+    invocation.files.reads(options->path, options->environment);
     if (options->path.empty()) invocation.files.writes_picture(options->output);
     invocation.action = [options, &invocation] {
       return render_picture(*options, invocation.files);

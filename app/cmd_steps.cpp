@@ -146,8 +146,7 @@ void add_steps(CommandOptions& command, const std::shared_ptr<StepsCommand>& opt
   add_shard_and_device(command, measuring);
   command.when_chosen([options, &invocation] {
     invocation.files.reads(options->settings.file);
-    for (const std::string& path : {options->measuring.json, options->trace})
-      invocation.files.writes(path);
+    invocation.files.writes(options->measuring.json, options->trace);
     invocation.action = [options, &invocation] { return measure_steps(*options, invocation.argv); };
   });
 }

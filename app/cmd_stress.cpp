@@ -184,8 +184,7 @@ void add_stress(Program& program, Invocation& invocation) {
   add_shard_and_device(command, measuring);
   command.when_chosen([options, command, &invocation] {
     refuse_unused_options(options->test, command.given());
-    for (const std::string& path : {options->measuring.json, options->trace})
-      invocation.files.writes(path);
+    invocation.files.writes(options->measuring.json, options->trace);
     invocation.action = [options, &invocation] { return stress(*options, invocation.argv); };
   });
 }

@@ -244,14 +244,6 @@ bool has_existing_output(const std::vector<std::string>& written) {
 
 }  // namespace
 
-void CommandFiles::reads(const std::string& path) {
-  if (!path.empty()) read_.push_back(path);
-}
-
-void CommandFiles::writes(const std::string& path) {
-  if (!path.empty()) written_.push_back(path);
-}
-
 void CommandFiles::writes_picture(const std::string& path) {
   if (path == "-")
     throw Error(Exit::usage, "'-' is not a file; pictures are not written to standard output");

@@ -8,7 +8,6 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "bench/program/process.hpp"
@@ -53,10 +52,7 @@ struct FileIdentity {
   dev_t device = 0;
   ino_t inode = 0;
   std::string name;  // "" if the file exists
-  bool operator==(const FileIdentity&) const = default;
-  bool operator<(const FileIdentity& other) const {
-    return std::tie(device, inode, name) < std::tie(other.device, other.inode, other.name);
-  }
+  auto operator<=>(const FileIdentity&) const = default;
 };
 
 // The identity of a regular file; nullopt for folders, pipes and devices.
@@ -74,11 +70,17 @@ std::optional<std::string> read_text(const std::string& path, Exit exit);
 
 class CommandFiles {
  public:
-  // Adds a file that the command reads; "" stands for none.
-  void reads(const std::string& path);
+  // Add files that the command reads or writes; "" stands for none.
+  template <class... Paths>
+  void reads(const Paths&... paths) {
+    (add(read_, paths), ...);
+  }
+  template <class... Paths>
+  void writes(const Paths&... paths) {
+    (add(written_, paths), ...);
+  }
   // Adds the files that `list` returns, which check() calls only if an output file exists.
   void reads_listed(std::function<std::vector<std::string>()> list) { lists_.push_back(list); }
-  void writes(const std::string& path);
   // Adds a picture or video, which cannot be written to standard output.
   void writes_picture(const std::string& path);
 
@@ -88,6 +90,9 @@ class CommandFiles {
   void check() const;
 
  private:
+  static void add(std::vector<std::string>& files, const std::string& path) {
+    if (!path.empty()) files.push_back(path);
+  }
   std::vector<std::string> read_, written_;
   std::vector<std::function<std::vector<std::string>()>> lists_;
 };
