@@ -194,15 +194,10 @@ using Row = const StressRow&;
 
 // The figures of tests of memory use as text.
 using SpaceFigure = std::optional<double> StressSpaceFigures::*;
-template <SpaceFigure figure>
-std::string count_of(Row row) {
-  const std::optional<double> count = space_figures(row).*figure;
-  return count ? count_text(static_cast<std::uint64_t>(*count)) : missing;
-}
-template <SpaceFigure figure>
-std::string bytes_of(Row row) {
-  const std::optional<double> bytes = space_figures(row).*figure;
-  return bytes ? bytes_text(static_cast<std::uint64_t>(*bytes)) : missing;
+template <SpaceFigure figure, std::string (*text)(std::uint64_t)>
+std::string whole(Row row) {
+  const std::optional<double> value = space_figures(row).*figure;
+  return value ? text(static_cast<std::uint64_t>(*value)) : missing;
 }
 template <SpaceFigure figure>
 std::string ms_of(Row row) {
@@ -255,7 +250,7 @@ const std::vector<StressFigure> rate_figures{
 };
 const std::vector<StressFigure> of_utilization{
     {"bytes handed out / pool", "of the pool", "", utilization},
-    {"blocks", "blocks", "", count_of<&StressSpaceFigures::blocks>},
+    {"blocks", "blocks", "", whole<&StressSpaceFigures::blocks, count_text>},
     {"time [ms]", "time [ms]", "", time_of},
     {"time of a refused call [us]", "a refused call [us]", "", refusal_us},
 };
@@ -267,16 +262,16 @@ const std::vector<StressFigure> of_lifetimes{
 };
 const std::vector<StressFigure> of_range{
     {"addresses of the first iteration", "first iteration", "addresses",
-     bytes_of<&StressSpaceFigures::first_address_bytes>},
+     whole<&StressSpaceFigures::first_address_bytes, bytes_text>},
     {"addresses of all iterations", "all iterations", "addresses",
-     bytes_of<&StressSpaceFigures::address_bytes>},
+     whole<&StressSpaceFigures::address_bytes, bytes_text>},
     {"time of an iteration [ms]", "iteration [ms]", "", ms_of<&StressSpaceFigures::iteration_ms>},
 };
 const std::vector<StressFigure> of_churn{
-    {"iterations", "iterations", "", count_of<&StressSpaceFigures::iterations>},
+    {"iterations", "iterations", "", whole<&StressSpaceFigures::iterations, count_text>},
     {"bytes in use at the end / pool", "of the pool", "at the end", utilization},
     {"addresses at the end", "addresses", "at the end",
-     bytes_of<&StressSpaceFigures::address_bytes>},
+     whole<&StressSpaceFigures::address_bytes, bytes_text>},
     {"time of an iteration [ms]", "median", "iteration [ms]",
      ms_of<&StressSpaceFigures::iteration_ms>},
     {"time of the last iteration [ms]", "last", "iteration [ms]",
