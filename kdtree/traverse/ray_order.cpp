@@ -25,11 +25,12 @@ std::uint32_t cell(float x, float lo, float scale) {
 
 }  // namespace
 
-std::span<const RayPlace> RayOrder::of(std::span<const Ray> rays) {
-  const bool same_origin = std::all_of(
-      rays.begin(), rays.end(), [&](const Ray& ray) { return ray.origin == rays.front().origin; });
+std::span<const RayPlace> RayOrder::of(std::span<const Ray> rays, bool scattered) {
+  const bool in_order = !scattered || std::all_of(rays.begin(), rays.end(), [&](const Ray& ray) {
+    return ray.origin == rays.front().origin;
+  });
   places_.resize(rays.size());
-  if (same_origin) {
+  if (in_order) {
     for (std::uint32_t i = 0; i < rays.size(); ++i) places_[i] = {i, signs_of(rays[i].direction)};
   } else {
     make_items(rays);

@@ -171,6 +171,11 @@ struct Rays8 {
 };
 static_assert(sizeof(Ray) == 2 * sizeof(Row) && offsetof(Ray, direction) == sizeof(Row));
 
+// The slopes of eight rays on one axis: what a test's distance() reads of them.
+struct Slopes8 {
+  const Floats8 &a, &b;
+};
+
 // The planes and triangles of an intersection test, for eight rays.
 template <class Intersection>
 class Test8;
@@ -205,10 +210,13 @@ class Test8<FastIntersection> {
   [[gnu::always_inline]] static void check(const Floats8& enter, const Floats8& leave, Ints8& ok) {
     ok &= (enter - enter == 0.0f) & (leave - leave == 0.0f);
   }
-  // The distances at which the near child ends and the far child begins.
-  [[gnu::always_inline]] void plane(const Rays8&, unsigned axis, float at, Floats8& end,
-                                    Floats8& begin) const {
-    end = begin = at * inverse_[axis] + offset_[axis];
+  [[gnu::always_inline]] Slopes8 slopes(const Rays8&, unsigned axis) const {
+    return {inverse_[axis], offset_[axis]};
+  }
+  // The distances to a plane at which the near child ends and the far child begins.
+  [[gnu::always_inline]] static void distance(float at, const Slopes8& slopes, Floats8& end,
+                                              Floats8& begin) {
+    end = begin = at * slopes.a + slopes.b;
   }
   // The distances between which hits in a leaf count.
   [[gnu::always_inline]] void limit(const Floats8& begin, const Floats8& end, Floats8& lower,
@@ -274,10 +282,13 @@ class Test8<WatertightIntersection> {
     sz_ = Floats8{} + from.sz_[k];
   }
   [[gnu::always_inline]] static void check(const Floats8&, const Floats8&, Ints8&) {}
+  [[gnu::always_inline]] Slopes8 slopes(const Rays8& rays, unsigned axis) const {
+    return {(&inverse_.x)[axis], (&rays.origin.x)[axis]};
+  }
   // NaN, the ray lies in the plane: both children keep the whole interval.
-  [[gnu::always_inline]] void plane(const Rays8& rays, unsigned axis, float at, Floats8& end,
-                                    Floats8& begin) const {
-    const Floats8 distance = (at - (&rays.origin.x)[axis]) * (&inverse_.x)[axis];
+  [[gnu::always_inline]] static void distance(float at, const Slopes8& slopes, Floats8& end,
+                                              Floats8& begin) {
+    const Floats8 distance = (at - slopes.b) * slopes.a;
     end = distance * (1 + slack);
     begin = distance * (1 - slack);
   }
@@ -350,6 +361,17 @@ struct FarChild {
   std::uint32_t place;
 };
 
+template <class Tree>
+[[gnu::always_inline]] inline const Node* node_at(const Tree& tree, std::uint32_t place) {
+  return reinterpret_cast<const Node*>(reinterpret_cast<const std::byte*>(tree.nodes) +
+                                       std::size_t{place} * 4);
+}
+
+// The leaves that packets have visited, and the active rays in them.
+struct Work {
+  std::uint64_t leaves = 0, rays = 0;
+};
+
 // detail::traverse() for eight rays, with the same planes; minima and maxima replace its
 // comparisons. A ray is active in a node while its interval there is not empty, begin <= end: a
 // near child ends at the plane, a far child begins there, and an empty interval remains empty
@@ -363,9 +385,9 @@ struct Packet {
   Floats8 closest, begin, end;
   Ints8 found;
 
-  // False: these rays must be traced one by one.
-  [[gnu::always_inline]] bool start(const Tree& tree, const Ray* from, const std::uint32_t* which,
-                                    std::uint32_t count) {
+  // Returns the lanes that can be traced here, not alone.
+  [[gnu::always_inline]] unsigned start(const Tree& tree, const Ray* from,
+                                        const std::uint32_t* which, std::uint32_t count) {
     rays.set(from, which, count, closest);
     test.set(tree, rays);
     begin = rays.tmin;
@@ -375,15 +397,29 @@ struct Packet {
       const float lo = tree.bounds.lo[axis], hi = tree.bounds.hi[axis];
       const bool negative = rays.negative[axis];
       Floats8 enter, leave, other;
-      test.plane(rays, axis, negative ? hi : lo, other, enter);
-      test.plane(rays, axis, negative ? lo : hi, leave, other);
+      test.distance(negative ? hi : lo, test.slopes(rays, axis), other, enter);
+      test.distance(negative ? lo : hi, test.slopes(rays, axis), leave, other);
       test.check(enter, leave, ok);
       begin = enter > begin ? enter : begin;
       end = leave < end ? leave : end;
     }
     end = Ints8{0, 1, 2, 3, 4, 5, 6, 7} < static_cast<int>(count) ? end : never;
     found = Ints8{} + static_cast<int>(no_triangle);
-    return any_of(~ok, ~ok) == 0;
+    unsigned traced = bits_of(ok);
+    for (unsigned k = 0; !Intersection::conservative && k < lanes; ++k)
+      traced &= ~((detail::needs_exact_test(tree, *rays.ray[k]) ? 1u : 0u) << k);
+    return traced;
+  }
+  // Sets all but `closest`, for rays that have these intervals in a node.
+  [[gnu::always_inline]] void set(const Tree& tree, const Ray* from, const std::uint32_t* which,
+                                  std::uint32_t count, const float* begins, const float* ends) {
+    Floats8 tmax;
+    rays.set(from, which, count, tmax);
+    test.set(tree, rays);
+    std::memcpy(&begin, begins, sizeof begin);
+    std::memcpy(&end, ends, sizeof end);
+    end = Ints8{0, 1, 2, 3, 4, 5, 6, 7} < static_cast<int>(count) ? end : never;
+    found = Ints8{} + static_cast<int>(no_triangle);
   }
 
   // Tests eight triangles of a leaf at a time against one active ray after the other, while that
@@ -392,7 +428,7 @@ struct Packet {
   [[gnu::always_inline]] std::uint32_t test_rays(const Tree& tree, std::uint32_t first,
                                                  std::uint32_t last, unsigned active,
                                                  const Floats8& lower, Floats8& upper,
-                                                 std::vector<FoundHit>* all) {
+                                                 std::vector<FoundHit>* const* all) {
     const unsigned rays_in = simt::popcount(active);
     for (std::uint32_t n; (n = std::min(last - first, lanes)) > rays_in + 1; first += n) {
       const Record8<typename Intersection::Record> triangles(tree.records + first, n);
@@ -409,7 +445,7 @@ struct Packet {
         for (unsigned set = bits_of(hit); set != 0; set &= set - 1) {
           const unsigned i = simt::lowest_bit(set);
           if constexpr (find == Find::all) {
-            all[lane].push_back({h[i], first + i});
+            all[lane]->push_back({h[i], first + i});
           } else if (h[i] < upper[lane]) {
             upper[lane] = closest[lane] = finds_any(find) ? never : h[i];
             found[lane] = static_cast<int>(first + i);
@@ -420,10 +456,12 @@ struct Packet {
     return first;
   }
 
+  // Inlined, it would take the registers of traverse().
   template <Find find>
-  [[gnu::always_inline]] void test_leaf(const Tree& tree, std::uint32_t first, std::uint32_t last,
-                                        std::vector<FoundHit>* all) {
-    if (first == last) return;
+  [[gnu::noinline]] HEAPWOOD_AVX2 void test_leaf(const Tree& tree, const Node& leaf,
+                                                 std::vector<FoundHit>* const* all) {
+    std::uint32_t first = leaf.first;
+    const std::uint32_t last = first + leaf.count();
     Floats8 lower = rays.tmin, upper = closest;
     test.limit(begin, end, lower, upper);
     const Ints8 inside = begin <= end;
@@ -434,7 +472,7 @@ struct Packet {
       if (!test.hits(tree.records[k], rays, lower, upper, hit, h)) continue;
       if constexpr (find == Find::all) {
         for (unsigned i = 0; i < lanes; ++i) {
-          if (hit[i] != 0) all[i].push_back({h[i], k});
+          if (hit[i] != 0) all[i]->push_back({h[i], k});
         }
       } else {
         // With any hit, the intervals of a ray that hits are empty from then on.
@@ -446,46 +484,43 @@ struct Packet {
     }
   }
 
-  // Returns the number of leaves visited. An entry of the stack is always written, and counted or
-  // not: the processor could not predict a branch.
+  // Traverses the tree below a node. An entry of the stack is always written, and counted or not:
+  // the processor could not predict a branch.
   template <Find find>
-  [[gnu::always_inline]] unsigned traverse(const Tree& tree, std::vector<FoundHit>* all) {
-    const auto node_at = [&tree](std::uint32_t place) __attribute__((always_inline)) {
-      return reinterpret_cast<const Node*>(reinterpret_cast<const std::byte*>(tree.nodes) +
-                                           std::size_t{place} * 4);
-    };
+  [[gnu::always_inline]] void traverse(const Tree& tree, const Node* node,
+                                       std::vector<FoundHit>* const* all, Work& work) {
     FarChild stack[max_depth + 1];  // one more entry is written than counted
-    unsigned top = 0, leaves = 0;
+    unsigned top = 0;
     Ints8 inside = begin <= end;
-    if (any_of(inside, inside) == 0) return 0;
+    if (any_of(inside, inside) == 0) return;
     std::uint32_t side[3];  // what near_child() reads of the slopes
     for (unsigned axis = 0; axis < 3; ++axis) side[axis] = rays.negative[axis] ? 2 : 0;
-    const Node* node = tree.nodes;
     for (;;) {
       while (!node->leaf()) {
         const unsigned axis = node->axis();
         Floats8 near_end, far_begin;
-        test.plane(rays, axis, node->split, near_end, far_begin);
+        test.distance(node->split, test.slopes(rays, axis), near_end, far_begin);
         const std::uint32_t child = simt::select_bits(node->link, side[axis], 3);
         near_end = near_end < end ? near_end : end;
         far_begin = far_begin > begin ? far_begin : begin;
         const unsigned sides = any_of(begin <= near_end, far_begin <= end);
         constexpr bool from_far = find == Find::any_from_far;
         if (sides == (from_far ? 1 : 2)) {
-          node = node_at(from_far ? child : child ^ 2u);
+          node = node_at(tree, from_far ? child : child ^ 2u);
           if (from_far) end = near_end;
           continue;
         }
-        node = node_at(from_far ? child ^ 2u : child);
+        node = node_at(tree, from_far ? child ^ 2u : child);
         stack[top] =
             from_far ? FarChild{begin, near_end, child} : FarChild{far_begin, end, child ^ 2u};
         top += from_far ? sides & 1 : sides >> 1;
         (from_far ? begin : end) = from_far ? far_begin : near_end;
       }
-      ++leaves;
-      test_leaf<find>(tree, node->first, node->first + node->count(), all);
+      ++work.leaves;
+      work.rays += simt::popcount(bits_of(begin <= end));
+      if (node->count() != 0) test_leaf<find>(tree, *node, all);
       do {
-        if (top == 0) return leaves;
+        if (top == 0) return;
         --top;
         // A ray with a hit in front of this interval has finished.
         begin = stack[top].begin;
@@ -493,7 +528,7 @@ struct Packet {
                                                                                 : never;
         inside = begin <= end;
       } while (any_of(inside, inside) == 0);
-      node = node_at(stack[top].place);
+      node = node_at(tree, stack[top].place);
     }
   }
 };

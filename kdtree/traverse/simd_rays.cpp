@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "kdtree/traverse/ray_packet.hpp"
+#include "kdtree/traverse/ray_lists.hpp"
 
 namespace heapwood::kdtree {
 namespace {
@@ -12,10 +12,11 @@ namespace {
 using packets::Find;
 using packets::lanes;
 using packets::Packet;
+using packets::RayLists;
 using Fast = TreeView<FastIntersection>;
 using Watertight = TreeView<WatertightIntersection>;
 
-constexpr std::size_t ray_block = 4096;
+constexpr std::size_t ray_block = 8192;
 
 // Collects all hits of a ray, as a test that accepts none.
 struct Collector : WatertightIntersection {
@@ -50,44 +51,31 @@ template <class Tree>
   sink->take(i, hits);
 }
 
-// The result of ray i, lane k of a packet.
-[[gnu::always_inline]] inline void finish(const Fast& tree, const Packet<FastIntersection>& packet,
-                                          unsigned k, const Ray* rays, std::uint32_t i, Hit* hits) {
-  const auto record = static_cast<std::uint32_t>(packet.found[k]);
-  Hit& hit = hits[i] = {packet.closest[k], 0, 0, no_triangle};
-  if (record == no_triangle) return;
-  if (PlaneTest().is_sure(tree.records + record, rays[i], hit.t, hit.u, hit.v)) {
-    hit.triangle = tree.ids[record];
-  } else {
-    hit = trace_exactly<false>(tree, FastIntersection(rays[i], tree.slack), rays[i], record);
-  }
-}
-[[gnu::always_inline]] inline void finish(const Fast& tree, const Packet<FastIntersection>& packet,
-                                          unsigned k, const Ray* rays, std::uint32_t i,
-                                          std::uint8_t* blocked) {
-  const auto record = static_cast<std::uint32_t>(packet.found[k]);
-  blocked[i] = record != no_triangle;
-  if (blocked[i] && is_thin(tree.records[record].plane.x)) trace_one(tree, rays, i, blocked);
-}
-[[gnu::always_inline]] inline void finish(const Watertight& tree,
-                                          const Packet<WatertightIntersection>& packet, unsigned k,
+// The result of ray i, the k-th of a packet or of lists.
+template <class Tree, class Traced>
+[[gnu::always_inline]] inline void finish(const Tree& tree, const Traced& traced, std::uint32_t k,
                                           const Ray* rays, std::uint32_t i, Hit* hits) {
-  const auto record = static_cast<std::uint32_t>(packet.found[k]);
-  Hit& hit = hits[i] = {packet.closest[k], 0, 0, no_triangle};
+  const auto record = static_cast<std::uint32_t>(traced.found[k]);
+  Hit& hit = hits[i] = {traced.closest[k], 0, 0, no_triangle};
   if (record == no_triangle) return;
-  WatertightIntersection(rays[i]).coordinates(tree.records + record, rays[i], hit.t, hit.u, hit.v);
+  const auto* const found = tree.records + record;
+  if constexpr (std::is_same_v<Tree, Watertight>) {
+    WatertightIntersection(rays[i]).coordinates(found, rays[i], hit.t, hit.u, hit.v);
+  } else if (!PlaneTest().is_sure(found, rays[i], hit.t, hit.u, hit.v)) {
+    hit = trace_exactly<false>(tree, FastIntersection(rays[i], tree.slack), rays[i], record);
+    return;
+  }
   hit.triangle = tree.ids[record];
 }
-[[gnu::always_inline]] inline void finish(const Watertight&,
-                                          const Packet<WatertightIntersection>& packet, unsigned k,
-                                          const Ray*, std::uint32_t i, std::uint8_t* blocked) {
-  blocked[i] = static_cast<std::uint32_t>(packet.found[k]) != no_triangle;
+template <class Tree, class Traced>
+[[gnu::always_inline]] inline void finish(const Tree& tree, const Traced& traced, std::uint32_t k,
+                                          const Ray* rays, std::uint32_t i, std::uint8_t* blocked) {
+  const auto record = static_cast<std::uint32_t>(traced.found[k]);
+  blocked[i] = record != no_triangle;
+  if constexpr (std::is_same_v<Tree, Fast>) {
+    if (blocked[i] && is_thin(tree.records[record].plane.x)) trace_one(tree, rays, i, blocked);
+  }
 }
-
-bool needs_exact_test(const Fast& tree, const Ray& ray) {
-  return detail::needs_exact_test(tree, ray);
-}
-bool needs_exact_test(const Watertight&, const Ray&) { return false; }
 
 template <class Result>
 constexpr Find find_for = std::is_same_v<Result, Hit>       ? Find::closest
@@ -97,129 +85,156 @@ constexpr Find find_for = std::is_same_v<Result, Hit>       ? Find::closest
 bool is_stopped(const HitSink* sink) { return sink->is_stopped(); }
 bool is_stopped(const void*) { return false; }
 
-// Chooses which child packets visit first in a search for any hit. In a room, most rays hit a wall
-// at once from the far end; rays that hit less are faster from their origin. Four packets of 64 try
-// both orders in turn, and the others take the far end if its packets visited clearly fewer leaves.
-class AnyOrder {
- public:
-  bool from_far() {
-    turn_ = (turn_ + 1) % period;
-    return is_trial() ? turn_ % 2 != 0 : 4 * leaves_[1] < 3 * leaves_[0];
+// Puts the result of ray i, the k-th of a packet or of lists, or traces it alone.
+template <Find find, class Tree, class Traced, class Result>
+[[gnu::always_inline]] inline void put(const Tree& tree, const Traced& traced, std::uint32_t k,
+                                       bool is_traced, std::vector<FoundHit>& hits, const Ray* rays,
+                                       std::uint32_t i, Result* results) {
+  if (!is_traced) {
+    trace_one(tree, rays, i, results);
+  } else if constexpr (find == Find::all) {
+    results->take(i, hits);
+    hits.clear();
+  } else {
+    finish(tree, traced, k, rays, i, results);
   }
-  // The packet after from_far() has visited this many leaves.
-  void add(unsigned leaves) {
-    if (is_trial()) leaves_[turn_ % 2] += leaves;
-  }
+}
 
- private:
-  bool is_trial() const { return turn_ < trials; }
-
-  static constexpr unsigned period = 64, trials = 4;
-
-  std::uint64_t leaves_[2] = {};  // of the trials from the origin and from the far end
-  unsigned turn_ = period - 1;
-};
-
-// Traces rays that have the same signs of direction.
-template <class Intersection, class Result>
-HEAPWOOD_AVX2 void trace_packets(const TreeView<Intersection>& tree, const Ray* rays,
-                                 Result* results, const std::uint32_t* which, std::uint32_t count,
-                                 AnyOrder& order) {
-  std::vector<FoundHit> all[lanes];
-  for (std::uint32_t first = 0; first < count; first += lanes, which += lanes) {
+// Traces rays that have the same signs of direction in packets.
+template <Find find, class Intersection, class Result>
+HEAPWOOD_AVX2 packets::Work trace_packets(const TreeView<Intersection>& tree, const Ray* rays,
+                                          Result* results, const std::uint32_t* which,
+                                          std::uint32_t count) {
+  std::vector<FoundHit> all[lanes], *to[lanes];
+  for (unsigned k = 0; k < lanes; ++k) to[k] = &all[k];
+  packets::Work work;
+  for (std::uint32_t first = 0; first < count && !is_stopped(results);
+       first += lanes, which += lanes) {
     const std::uint32_t n = std::min(lanes, count - first);
     Packet<Intersection> packet;
-    bool started = packet.start(tree, rays, which, n);
+    const bool together = packet.start(tree, rays, which, n) == 255;
+    if (together) packet.template traverse<find>(tree, tree.nodes, to, work);
     for (std::uint32_t k = 0; k < n; ++k)
-      started = started && !needs_exact_test(tree, rays[which[k]]);
-    if constexpr (find_for<Result> == Find::any) {
-      const bool from_far = order.from_far();
-      if (started)
-        order.add(from_far ? packet.template traverse<Find::any_from_far>(tree, all)
-                           : packet.template traverse<Find::any>(tree, all));
-    } else if (started) {
-      packet.template traverse<find_for<Result>>(tree, all);
-    }
-    for (std::uint32_t k = 0; k < n; ++k) {
-      if (!started) {
-        trace_one(tree, rays, which[k], results);
-      } else if constexpr (find_for<Result> == Find::all) {
-        results->take(which[k], all[k]);
-        all[k].clear();
-      } else {
-        finish(tree, packet, k, rays, which[k], results);
-      }
-    }
-    if (is_stopped(results)) return;
+      put<find>(tree, packet, k, together, all[k], rays, which[k], results);
   }
+  return work;
+}
+
+// Moves packets of rays from all parts of an array to its front.
+void spread_front(std::uint32_t* which, std::uint32_t count, std::uint32_t packets) {
+  const std::uint32_t all = count / lanes;
+  for (std::uint32_t k = 0; k < packets && k < all; ++k) {
+    // Regular steps could meet the same column of a picture.
+    const std::uint32_t other = k + (2654435769u * k >> 8) % (all - k);
+    if (other != k)
+      std::swap_ranges(which + k * lanes, which + (k + 1) * lanes, which + other * lanes);
+  }
+}
+
+// How to trace a block of rays.
+struct Plan {
+  std::uint32_t traced;  // the first rays of the largest group, which were traced to find out
+  bool by_lists;
+  bool from_far = false;  // a search for any hit visits far children first
+};
+
+// Traces a few packets from all parts of a group, and chooses: lists are faster if few rays of a
+// packet are active in leaves. Far children first is faster if that visits clearly fewer leaves: in
+// a room most rays hit a wall at once from the far end.
+template <class Intersection, class Result>
+Plan try_packets(const TreeView<Intersection>& tree, const Ray* rays, Result* results,
+                 std::uint32_t* which, std::uint32_t count) {
+  constexpr std::uint32_t tries = 8, most = tries * lanes;
+  constexpr Find find = find_for<Result>;
+  const auto use_lists = [](const packets::Work& work) { return 2 * work.rays < 7 * work.leaves; };
+  spread_front(which, count, find == Find::any ? 2 * tries : tries);
+  const std::uint32_t n = std::min(count, most);
+  const packets::Work work = trace_packets<find>(tree, rays, results, which, n);
+  Plan plan{n, use_lists(work)};
+  if constexpr (find == Find::any) {
+    const auto blocked =
+        std::count_if(which, which + n, [&](std::uint32_t i) { return results[i] != 0; });
+    if (2 * blocked > n && count >= 2 * most) {
+      const packets::Work far =
+          trace_packets<Find::any_from_far>(tree, rays, results, which + most, most);
+      plan.traced += most;
+      plan.from_far = 4 * far.leaves < 3 * work.leaves;
+      if (plan.from_far) plan.by_lists = use_lists(far);
+    }
+  }
+  return plan;
+}
+
+// Traces rays that have the same signs of direction.
+template <Find find, class Intersection, class Result>
+HEAPWOOD_AVX2 void trace_group(const TreeView<Intersection>& tree, const Ray* rays, Result* results,
+                               const std::uint32_t* which, std::uint32_t count, const Plan& plan,
+                               RayLists<Intersection>& lists) {
+  if (is_stopped(results)) return;
+  if constexpr (find == Find::any) {
+    if (plan.from_far)
+      return trace_group<Find::any_from_far>(tree, rays, results, which, count, plan, lists);
+  }
+  if (!plan.by_lists || !lists.template trace<find>(tree, rays, which, count))
+    return void(trace_packets<find>(tree, rays, results, which, count));
+  for (std::uint32_t k = 0; k < count; ++k)
+    put<find>(tree, lists, k, lists.found[k] != lists.alone, lists.all[k], rays, which[k], results);
 }
 
 // Traces a block of rays, grouped by the signs of the directions, which decide the order of
-// children. `place_of(i)`: of ray i of the block.
-template <class Tree, class Result, class PlaceOf>
-void trace_block(const Tree& tree, const Ray* rays, Result* results, std::size_t count,
-                 PlaceOf place_of, AnyOrder& order) {
+// children.
+template <class Intersection, class Result>
+void trace_block(const TreeView<Intersection>& tree, const Ray* rays, Result* results,
+                 std::span<const RayPlace> places, RayLists<Intersection>& lists) {
   constexpr unsigned kinds = 8;
   std::uint32_t which[kinds][ray_block], ends[kinds] = {};
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const RayPlace place = place_of(i);
-    which[place.signs][ends[place.signs]++] = place.index;
+  for (const RayPlace place : places) which[place.signs][ends[place.signs]++] = place.index;
+  const auto largest = std::max_element(ends, ends + kinds) - ends;
+  const Plan plan = try_packets(tree, rays, results, which[largest], ends[largest]);
+  for (unsigned k = 0; k < kinds; ++k) {
+    const std::uint32_t traced = k == static_cast<unsigned>(largest) ? plan.traced : 0;
+    trace_group<find_for<Result>>(tree, rays, results, which[k] + traced, ends[k] - traced, plan,
+                                  lists);
   }
-  for (unsigned k = 0; k < kinds; ++k) trace_packets(tree, rays, results, which[k], ends[k], order);
 }
 
-template <class Tree, class Result>
-void trace_sorted(const Tree& tree, const Ray* rays, Result* results, std::size_t count) {
+template <class Intersection, class Result>
+void trace_all(const TreeView<Intersection>& tree, const Ray* rays, Result* results,
+               std::size_t count, bool scattered = true) {
   if (!simt::has_eight_lanes()) {
     for (std::uint32_t i = 0; i < count && !is_stopped(results); ++i)
       trace_one(tree, rays, i, results);
     return;
   }
   RayOrder order;
-  AnyOrder any_order;
+  RayLists<Intersection> lists;
   for (std::size_t base = 0; base < count; base += ray_span) {
     const std::size_t n = std::min(ray_span, count - base);
-    const std::span<const RayPlace> places = order.of({rays + base, n});
-    for (std::size_t i = 0; i < n; i += ray_block) {
-      trace_block(
-          tree, rays + base, results + base, std::min(ray_block, n - i),
-          [&](std::uint32_t k) { return places[i + k]; }, any_order);
-    }
-  }
-}
-
-template <class Tree>
-void trace_any(const Tree& tree, const Ray* rays, std::uint8_t* blocked, std::size_t count,
-               bool scattered) {
-  if (scattered || !simt::has_eight_lanes()) return trace_sorted(tree, rays, blocked, count);
-  AnyOrder order;
-  for (std::size_t base = 0; base < count; base += ray_block) {
-    const auto place_of = [&](std::uint32_t k) {
-      return RayPlace{k, signs_of(rays[base + k].direction)};
-    };
-    trace_block(tree, rays + base, blocked + base, std::min(ray_block, count - base), place_of,
-                order);
+    const std::span<const RayPlace> places = order.of({rays + base, n}, scattered);
+    for (std::size_t i = 0; i < n; i += ray_block)
+      trace_block(tree, rays + base, results + base, places.subspan(i, std::min(ray_block, n - i)),
+                  lists);
   }
 }
 
 }  // namespace
 
 void closest_hits(const Fast& tree, const Ray* rays, Hit* hits, std::size_t count) {
-  trace_sorted(tree, rays, hits, count);
+  trace_all(tree, rays, hits, count);
 }
 void closest_hits(const Watertight& tree, const Ray* rays, Hit* hits, std::size_t count) {
-  trace_sorted(tree, rays, hits, count);
+  trace_all(tree, rays, hits, count);
 }
 void any_hits(const Fast& tree, const Ray* rays, std::uint8_t* blocked, std::size_t count,
               bool scattered) {
-  trace_any(tree, rays, blocked, count, scattered);
+  trace_all(tree, rays, blocked, count, scattered);
 }
 void any_hits(const Watertight& tree, const Ray* rays, std::uint8_t* blocked, std::size_t count,
               bool scattered) {
-  trace_any(tree, rays, blocked, count, scattered);
+  trace_all(tree, rays, blocked, count, scattered);
 }
 void all_hits(const Watertight& tree, std::span<const Ray> rays, HitSink& sink) {
-  trace_sorted(tree, rays.data(), &sink, rays.size());
+  trace_all(tree, rays.data(), &sink, rays.size());
 }
 
 }  // namespace heapwood::kdtree

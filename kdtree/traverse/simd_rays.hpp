@@ -4,7 +4,7 @@
 // vectors (Wald, Slusallek, Benthin, Wagner 2001, "Interactive rendering with coherent ray
 // tracing"). The rays of a packet have the same signs of direction, so they agree on the order of
 // children. Each ray has its own interval in every node, and is active only in nodes that it would
-// visit alone.
+// visit alone. Rays that part soon are traced in lists instead (ray_lists.hpp).
 //
 // On a processor without vectors of eight, rays are traced one by one: packets would be two to
 // three times slower there.
@@ -38,7 +38,7 @@ void for_ray_blocks(Warp& warp, std::size_t count, F f) {
     f(first, std::min(block, count - first));
 }
 
-// The hits of any number of rays. Within a span, blocks of 4,096 rays are grouped by the signs of
+// The hits of any number of rays. Within a span, blocks of 8,192 rays are grouped by the signs of
 // their directions.
 void closest_hits(const TreeView<FastIntersection>& tree, const Ray* rays, Hit* hits,
                   std::size_t count);
@@ -46,8 +46,8 @@ void closest_hits(const TreeView<WatertightIntersection>& tree, const Ray* rays,
                   std::size_t count);
 
 // Sets `blocked` to 1 for each ray that hits anything, else to 0 (any_hit()). Rays that are not
-// `scattered` are not sorted, only grouped by their signs in blocks of 4,096: adjacent ones should
-// start near each other. Packets may visit far children first. For rays that pass within rounding
+// `scattered` are not sorted, only grouped by their signs in blocks of 8,192: adjacent ones should
+// start near each other. Far children may be visited first. For rays that pass within rounding
 // errors of an edge the fast test may then find a hit that any_hit() rejects: of the triangles that
 // it meets, a ray is confirmed by the watertight test only if the first one is thin.
 void any_hits(const TreeView<FastIntersection>& tree, const Ray* rays, std::uint8_t* blocked,
@@ -61,7 +61,8 @@ struct FoundHit {
   std::uint32_t record;
 };
 // Takes all hits of ray i, in no order. A triangle in several leaves is in them several times, with
-// the same distance. Rays are passed in no order, until is_stopped(), which is called often.
+// the same distance. Rays are passed in no order, until is_stopped(), which is called at least once
+// per 8,192 rays.
 class HitSink {
  public:
   virtual ~HitSink() = default;
@@ -89,9 +90,9 @@ struct RayPlace {
 class RayOrder {
  public:
   // The order of fewer than 2^29 rays, valid until the next call. Rays keep their input order
-  // within one cell, a 256th of the longest axis of the origins' box, and if all of them start in
-  // one point: a camera's rays come in the order of its pixels.
-  std::span<const RayPlace> of(std::span<const Ray> rays);
+  // within one cell, a 256th of the longest axis of the origins' box, if all of them start in one
+  // point, as a camera's rays do, and if they are not `scattered`.
+  std::span<const RayPlace> of(std::span<const Ray> rays, bool scattered = true);
 
  private:
   static constexpr unsigned digits = 3, digit_bits = 8, digit_values = 1u << digit_bits;
