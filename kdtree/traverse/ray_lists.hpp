@@ -38,7 +38,7 @@ class RayLists {
   static constexpr std::uint32_t alone = no_triangle - 1;
   std::vector<float> closest;        // distance of the hit
   std::vector<std::uint32_t> found;  // its record, no_triangle, or `alone`: the ray was not traced
-  std::vector<std::vector<FoundHit>> all;
+  std::vector<std::vector<FoundHit>> all;  // all hits, in no order
 
   // False: there are more than max_hits; `all` is then empty.
   template <Find find>
@@ -53,7 +53,7 @@ class RayLists {
   }
 
  private:
-  static constexpr std::size_t max_hits = std::size_t{1} << 18;
+  static constexpr std::size_t max_hits = std::size_t{1} << 18;  // limits the memory
 
   // Eight entries of a list: a ray, and its interval in the node.
   struct Entries8 {
@@ -105,7 +105,7 @@ class RayLists {
     return size;
   }
 
-  // A list may be overwritten up to seven entries behind its end.
+  // `free` is behind all lists and the seven entries behind each that store() may overwrite.
   template <Find find>
   [[gnu::always_inline]] void traverse(const Tree& tree, std::uint32_t size) {
     constexpr unsigned later = find == Find::any_from_far ? 0 : 2;  // the child to visit later

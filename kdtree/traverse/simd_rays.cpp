@@ -138,9 +138,9 @@ struct Plan {
   bool from_far = false;  // a search for any hit visits far children first
 };
 
-// Traces a few packets from all parts of a group, and chooses: lists are faster if few rays of a
-// packet are active in leaves. Far children first is faster if that visits clearly fewer leaves: in
-// a room most rays hit a wall at once from the far end.
+// Traces a few packets from all parts of a group, and chooses. Measured: lists are faster if fewer
+// than 3.5 rays of a packet are active in a leaf, and far children first if that visits less than
+// 3/4 of the leaves: in a room most rays hit a wall at once from the far end.
 template <class Intersection, class Result>
 Plan try_packets(const TreeView<Intersection>& tree, const Ray* rays, Result* results,
                  std::uint32_t* which, std::uint32_t count) {
