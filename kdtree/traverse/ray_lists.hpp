@@ -193,21 +193,19 @@ class RayLists {
                                            std::uint32_t count) {
     if (node->leaf() && node->count() == 0) return;
     std::uint32_t which[lanes];
-    std::vector<FoundHit>* to[lanes];
     Packet<Intersection> packet;
     for (unsigned k = 0; k < lanes; ++k) {
       which[k] = static_cast<std::uint32_t>(rays_of_[first + (k < count ? k : 0)]);
       packet.closest[k] = closest[which[k]];
-      to[k] = &all[which[k]];
-      if (find == Find::all && k < count) hits_ -= to[k]->size();
+      packet.all[k] = &all[which[k]];
     }
     packet.set(tree, rays_.data(), which, count, begins_.get() + first, ends_.get() + first);
     Work ignored;
-    packet.template traverse<find>(tree, node, to, ignored);
-    for (unsigned k = 0; k < count; ++k) {
-      if constexpr (find == Find::all) {
-        hits_ += to[k]->size();
-      } else {
+    packet.template traverse<find>(tree, node, ignored);
+    if constexpr (find == Find::all) {
+      hits_ += packet.all_count;
+    } else {
+      for (unsigned k = 0; k < count; ++k) {
         closest[which[k]] = packet.closest[k];
         const auto record = static_cast<std::uint32_t>(packet.found[k]);
         if (record != no_triangle) found[which[k]] = record;

@@ -28,6 +28,7 @@ inline constexpr unsigned lanes = 8;
 enum class Find { closest, any, any_from_far, all };
 constexpr bool finds_any(Find find) { return find == Find::any || find == Find::any_from_far; }
 inline constexpr float never = -HUGE_VALF;  // end of an empty interval
+inline constexpr std::size_t cache_line = 64;
 
 // The set lanes of a mask: lane k in bit k.
 [[gnu::always_inline]] inline unsigned bits_of(const Ints8& mask) {
@@ -239,7 +240,7 @@ class Test8<FastIntersection> {
     dot(row_of<0>(record), d, along);
     h = -distance * (1.0f / along);
     hit &= (h >= lower) & (h < upper);
-    if (any_of(hit, hit) == 0) return false;
+    if (bits_of(hit) == 0) return false;
     const Vec8 p{o.x + d.x * h, o.y + d.y * h, o.z + d.z * h};
     at(row_of<1>(record), p, u);
     at(row_of<2>(record), p, v);
@@ -384,6 +385,9 @@ struct Packet {
   Test8<Intersection> test;
   Floats8 closest, begin, end;
   Ints8 found;
+  // Find::all: where the hits of each ray go, and their number.
+  std::vector<FoundHit>* all[lanes];
+  std::size_t all_count = 0;
 
   // Returns the lanes that can be traced here, not alone.
   [[gnu::always_inline]] unsigned start(const Tree& tree, const Ray* from,
@@ -422,13 +426,17 @@ struct Packet {
     found = Ints8{} + static_cast<int>(no_triangle);
   }
 
+  [[gnu::always_inline]] void add_hit(unsigned lane, float t, std::uint32_t record) {
+    all[lane]->push_back({t, record});
+    ++all_count;
+  }
+
   // Tests eight triangles of a leaf at a time against one active ray after the other, while that
   // takes fewer tests than one triangle after the other. Returns the next triangle.
   template <Find find>
   [[gnu::always_inline]] std::uint32_t test_rays(const Tree& tree, std::uint32_t first,
                                                  std::uint32_t last, unsigned active,
-                                                 const Floats8& lower, Floats8& upper,
-                                                 std::vector<FoundHit>* const* all) {
+                                                 const Floats8& lower, Floats8& upper) {
     const unsigned rays_in = simt::popcount(active);
     for (std::uint32_t n; (n = std::min(last - first, lanes)) > rays_in + 1; first += n) {
       const Record8<typename Intersection::Record> triangles(tree.records + first, n);
@@ -445,7 +453,7 @@ struct Packet {
         for (unsigned set = bits_of(hit); set != 0; set &= set - 1) {
           const unsigned i = simt::lowest_bit(set);
           if constexpr (find == Find::all) {
-            all[lane]->push_back({h[i], first + i});
+            add_hit(lane, h[i], first + i);
           } else if (h[i] < upper[lane]) {
             upper[lane] = closest[lane] = finds_any(find) ? never : h[i];
             found[lane] = static_cast<int>(first + i);
@@ -459,20 +467,19 @@ struct Packet {
   // Inlined, it would take the registers of traverse().
   template <Find find>
   [[gnu::noinline]] HEAPWOOD_AVX2 void test_leaf(const Tree& tree, const Node& leaf,
-                                                 std::vector<FoundHit>* const* all) {
+                                                 const Ints8& inside) {
     std::uint32_t first = leaf.first;
     const std::uint32_t last = first + leaf.count();
     Floats8 lower = rays.tmin, upper = closest;
     test.limit(begin, end, lower, upper);
-    const Ints8 inside = begin <= end;
-    first = test_rays<find>(tree, first, last, bits_of(inside), lower, upper, all);
+    first = test_rays<find>(tree, first, last, bits_of(inside), lower, upper);
     for (std::uint32_t k = first; k < last; ++k) {
       Floats8 h;
       Ints8 hit = inside;
       if (!test.hits(tree.records[k], rays, lower, upper, hit, h)) continue;
       if constexpr (find == Find::all) {
         for (unsigned i = 0; i < lanes; ++i) {
-          if (hit[i] != 0) all[i]->push_back({h[i], k});
+          if (hit[i] != 0) add_hit(i, h[i], k);
         }
       } else {
         // With any hit, the intervals of a ray that hits are empty from then on.
@@ -487,12 +494,22 @@ struct Packet {
   // Traverses the tree below a node. An entry of the stack is always written, and counted or not:
   // the processor could not predict a branch.
   template <Find find>
-  [[gnu::always_inline]] void traverse(const Tree& tree, const Node* node,
-                                       std::vector<FoundHit>* const* all, Work& work) {
+  [[gnu::always_inline]] void traverse(const Tree& tree, const Node* node, Work& work) {
     FarChild stack[max_depth + 1];  // one more entry is written than counted
     unsigned top = 0;
-    Ints8 inside = begin <= end;
-    if (any_of(inside, inside) == 0) return;
+    // In a search for all hits, leaves wait here until their triangles are in the cache. The
+    // watertight test does not need the rays' intervals in them.
+    struct {
+      Node leaf;
+      Ints8 inside;
+    } leaves[16];
+    unsigned waiting = 0;
+    const auto test_waiting = [&] {
+      for (unsigned k = 0; k < waiting; ++k)
+        test_leaf<find>(tree, leaves[k].leaf, leaves[k].inside);
+      waiting = 0;
+    };
+    if (bits_of(begin <= end) == 0) return;
     std::uint32_t side[3];  // what near_child() reads of the slopes
     for (unsigned axis = 0; axis < 3; ++axis) side[axis] = rays.negative[axis] ? 2 : 0;
     for (;;) {
@@ -518,16 +535,25 @@ struct Packet {
       }
       ++work.leaves;
       work.rays += simt::popcount(bits_of(begin <= end));
-      if (node->count() != 0) test_leaf<find>(tree, *node, all);
+      if (node->count() != 0) {
+        if constexpr (find == Find::all) {
+          if (waiting == std::size(leaves)) test_waiting();
+          leaves[waiting++] = {*node, begin <= end};
+          const auto* const first = reinterpret_cast<const std::byte*>(tree.records + node->first);
+          for (std::size_t k = 0; k < node->count() * sizeof *tree.records; k += cache_line)
+            __builtin_prefetch(first + k);
+        } else {
+          test_leaf<find>(tree, *node, begin <= end);
+        }
+      }
       do {
-        if (top == 0) return;
+        if (top == 0) return test_waiting();
         --top;
         // A ray with a hit in front of this interval has finished.
         begin = stack[top].begin;
         end = (Intersection::conservative ? begin <= closest : begin < closest) ? stack[top].end
                                                                                 : never;
-        inside = begin <= end;
-      } while (any_of(inside, inside) == 0);
+      } while (bits_of(begin <= end) == 0);
       node = node_at(tree, stack[top].place);
     }
   }

@@ -33,14 +33,13 @@ struct Collector : WatertightIntersection {
 };
 
 // Traces ray i alone.
-template <class Tree>
-[[gnu::noinline]] void trace_one(const Tree& tree, const Ray* rays, std::uint32_t i, Hit* hits) {
-  hits[i] = closest_hit(tree, rays[i]);
-}
-template <class Tree>
+template <class Tree, class Result>
 [[gnu::noinline]] void trace_one(const Tree& tree, const Ray* rays, std::uint32_t i,
-                                 std::uint8_t* blocked) {
-  blocked[i] = any_hit(tree, rays[i]);
+                                 Result* results) {
+  if constexpr (std::is_same_v<Result, Hit>)
+    results[i] = closest_hit(tree, rays[i]);
+  else
+    results[i] = any_hit(tree, rays[i]);
 }
 [[gnu::noinline]] void trace_one(const Watertight& tree, const Ray* rays, std::uint32_t i,
                                  HitSink* sink) {
@@ -105,15 +104,15 @@ template <Find find, class Intersection, class Result>
 HEAPWOOD_AVX2 packets::Work trace_packets(const TreeView<Intersection>& tree, const Ray* rays,
                                           Result* results, const std::uint32_t* which,
                                           std::uint32_t count) {
-  std::vector<FoundHit> all[lanes], *to[lanes];
-  for (unsigned k = 0; k < lanes; ++k) to[k] = &all[k];
+  std::vector<FoundHit> all[lanes];
   packets::Work work;
   for (std::uint32_t first = 0; first < count && !is_stopped(results);
        first += lanes, which += lanes) {
     const std::uint32_t n = std::min(lanes, count - first);
     Packet<Intersection> packet;
+    for (unsigned k = 0; k < lanes; ++k) packet.all[k] = &all[k];
     const bool together = packet.start(tree, rays, which, n) == 255;
-    if (together) packet.template traverse<find>(tree, tree.nodes, to, work);
+    if (together) packet.template traverse<find>(tree, tree.nodes, work);
     for (std::uint32_t k = 0; k < n; ++k)
       put<find>(tree, packet, k, together, all[k], rays, which[k], results);
   }

@@ -95,7 +95,7 @@ class RayOrder {
   std::span<const RayPlace> of(std::span<const Ray> rays, bool scattered = true);
 
  private:
-  static constexpr unsigned digits = 3, digit_bits = 8, digit_values = 1u << digit_bits;
+  static constexpr unsigned digits = 2, digit_bits = 12, digit_values = 1u << digit_bits;
   struct Item {
     std::uint32_t key;
     RayPlace place;
