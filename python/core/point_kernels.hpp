@@ -46,8 +46,8 @@ struct ClosestKernel {
            std::fabs(p.z) <= max_float;
   }
   HEAPWOOD_INLINE void put(std::size_t i, const kdtree::ClosestPoint& closest) const {
-    out.put<false>(i, {static_cast<float>(std::sqrt(closest.square)), static_cast<float>(closest.u),
-                       static_cast<float>(closest.v), closest.triangle});
+    out.put(i, {static_cast<float>(std::sqrt(closest.square)), static_cast<float>(closest.u),
+                static_cast<float>(closest.v), closest.triangle});
     if (out.point.data == nullptr) return;
     Vec3d p{NAN, NAN, NAN};
     if (closest.found()) {

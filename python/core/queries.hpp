@@ -47,7 +47,7 @@ struct MeshBounds {
 };
 
 struct Queries {
-  // For GPUs: computes the normals from which results are read.
+  // Computes the unit normals of all triangles, from which results are read.
   void (*fill_normals)(const simt::DeviceId&, const render::SceneData&, kdtree::Row* normals);
   // Finds closest hits or, if out.any is wanted, only whether there are hits.
   void (*trace)(const simt::DeviceId&, const render::SceneData&, const RayJob&,

@@ -46,10 +46,8 @@ struct QueriesOf {
 
   static void fill_normals(const simt::DeviceId& device, const render::SceneData& scene,
                            kdtree::Row* normals) {
-    if constexpr (!serial) {
-      Launcher(device).for_each(scene.triangle_count,
-                                FillNormals{scene.vertices, scene.triangles, normals});
-    }
+    Launcher(device).for_each(scene.triangle_count,
+                              FillNormals{scene.vertices, scene.triangles, normals});
   }
 
   // Calls f<Intersection, Any>() for the test of a scene's records.

@@ -135,7 +135,7 @@ struct CastKernel {
     for_rays(warp, in.count, [&](std::uint32_t i) {
       const QueryRay from = in.ray(i);
       const Intersection test = render::make_intersection(from.ray, scratch, warp.lane(), tree);
-      out.template put<(Warp::width > 1)>(i, hit_of<Any>(tree, test, from));
+      out.put(i, hit_of<Any>(tree, test, from));
     });
   }
 };
@@ -168,8 +168,6 @@ struct FilterKernel {
         const FilteredScene<Intersection>& scene = scenes[number];
         RayArrays in = rays;
         in.set_mesh(scene.mesh_origin, scene.tree.bounds);
-        to.vertices = scene.tree.vertices;
-        to.triangles = scene.tree.triangles;
         to.normals = scene.normals;
         const QueryRay from = in.moved(i, in.ray(i));
         const FilterTest<Intersection> test{
@@ -177,26 +175,27 @@ struct FilterKernel {
             filter.side};
         hit = hit_of<Any>(scene.tree, test, from);
       }
-      to.template put<(Warp::width > 1)>(i, hit);
+      to.put(i, hit);
     });
   }
 };
 
 // A block of the caller's rays, as a CPU thread traces them in packets (traverse/simd_rays.hpp).
 struct RayBlock {
-  std::vector<QueryRay> from;
   std::vector<kdtree::Ray> rays;
+  std::vector<double> moved;  // see QueryRay
 };
 
 // Calls f(begin) for blocks of rays from `begin` on.
 template <class Warp, class F>
 void for_blocks(Warp& warp, const QueryRays& in, RayBlock& block, F f) {
   kdtree::for_ray_blocks(warp, in.count, [&](std::size_t begin, std::size_t size) {
-    block.from.resize(size);
     block.rays.resize(size);
+    block.moved.resize(size);
     for (std::size_t k = 0; k < size; ++k) {
-      block.from[k] = in.ray(begin + k);
-      block.rays[k] = block.from[k].ray;
+      const QueryRay ray = in.ray(begin + k);
+      block.rays[k] = ray.ray;
+      block.moved[k] = ray.moved;
     }
     f(begin);
   });
@@ -216,7 +215,6 @@ struct PacketKernel {
 
   template <class Warp>
   void operator()(Warp& warp, Scratch& scratch) const {
-    const std::vector<QueryRay>& from = scratch.block.from;
     const std::vector<kdtree::Ray>& rays = scratch.block.rays;
     for_blocks(warp, in, scratch.block, [&](std::size_t begin) {
       if (out.any != nullptr)
@@ -224,21 +222,24 @@ struct PacketKernel {
       scratch.hits.resize(rays.size());
       kdtree::closest_hits(tree, rays.data(), scratch.hits.data(), rays.size());
       for (std::size_t k = 0; k < rays.size(); ++k) {
-        scratch.hits[k].t = from[k].distance(scratch.hits[k].t);
-        out.put<false>(begin + k, scratch.hits[k]);
+        kdtree::Hit& hit = scratch.hits[k];
+        hit.t = QueryRay{{}, scratch.block.moved[k]}.distance(hit.t);
+        out.put(begin + k, hit);
       }
     });
   }
 };
 
-// Computes the unit normals of all triangles.
+// Computes the unit normals of all triangles; 0 without area.
 struct FillNormals {
   const Vec3* vertices;
   const Triangle* triangles;
   kdtree::Row* normals;
   HEAPWOOD_FN void operator()(std::size_t i) const {
-    const Vec3 n = unit_normal(vertices, triangles[i]);
-    normals[i] = {n.x, n.y, n.z, 0};
+    const Vec3d n = normal_of(vertices, triangles[i]);
+    const double square = n.x * n.x + n.y * n.y + n.z * n.z;
+    const Vec3 unit = to_float(n * (square > 0 ? 1 / std::sqrt(square) : 0));
+    normals[i] = {unit.x, unit.y, unit.z, 0};
   }
 };
 

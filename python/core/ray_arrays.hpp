@@ -206,12 +206,6 @@ HEAPWOOD_INLINE Vec3d normal_of(const Vec3* vertices, const Triangle& triangle) 
               c = to_double(vertices[triangle.v[2]]) - a;
   return {b.y * c.z - b.z * c.y, b.z * c.x - b.x * c.z, b.x * c.y - b.y * c.x};
 }
-// 0 without area.
-HEAPWOOD_INLINE Vec3 unit_normal(const Vec3* vertices, const Triangle& triangle) {
-  const Vec3d n = normal_of(vertices, triangle);
-  const double square = n.x * n.x + n.y * n.y + n.z * n.z;
-  return to_float(n * (square > 0 ? 1 / std::sqrt(square) : 0));
-}
 
 // Points that are written, of floats or doubles.
 struct PointRows {
@@ -232,16 +226,12 @@ struct PointRows {
 struct HitArrays {
   float* t = nullptr;
   std::uint32_t* triangle = nullptr;
-  float* uv = nullptr;          // 2 numbers per ray
-  float* normal = nullptr;      // 3 numbers per ray
-  std::uint8_t* any = nullptr;  // whether there is a hit
-  PointRows point;              // of queries with points
-  // Data of the mesh. To compute normals, a GPU needs `normals`, a CPU vertices and triangles.
-  const Vec3* vertices = nullptr;
-  const Triangle* triangles = nullptr;
-  const kdtree::Row* normals = nullptr;
+  float* uv = nullptr;                   // 2 numbers per ray
+  float* normal = nullptr;               // 3 numbers per ray
+  std::uint8_t* any = nullptr;           // whether there is a hit
+  PointRows point;                       // of queries with points
+  const kdtree::Row* normals = nullptr;  // of all triangles (FillNormals), to compute `normal`
 
-  template <bool gpu>
   HEAPWOOD_INLINE void put(std::size_t i, const kdtree::Hit& hit) const {
     const bool found = hit.found();
     if (t != nullptr) t[i] = found ? hit.t : HUGE_VALF;
@@ -257,13 +247,9 @@ struct HitArrays {
     }
     if (normal != nullptr) {
       Vec3 n;
-      if constexpr (gpu) {
-        if (found) {
-          const kdtree::Row row = simt::load_constant(normals + hit.triangle);
-          n = {row.x, row.y, row.z};
-        }
-      } else {
-        if (found) n = unit_normal(vertices, triangles[hit.triangle]);
+      if (found) {
+        const kdtree::Row row = simt::load_constant(normals + hit.triangle);
+        n = {row.x, row.y, row.z};
       }
       normal[3 * i] = n.x;
       normal[3 * i + 1] = n.y;
@@ -271,14 +257,19 @@ struct HitArrays {
     }
     if (any != nullptr) any[i] = found ? 1 : 0;
   }
+  // Calls f(array, number of its staging memory, numbers per ray) for each array that is wanted.
+  template <class F>
+  void for_each(F f) {
+    if (t != nullptr) f(t, 0, 1);
+    if (triangle != nullptr) f(triangle, 1, 1);
+    if (uv != nullptr) f(uv, 2, 2);
+    if (normal != nullptr) f(normal, 3, 3);
+    if (any != nullptr) f(any, 4, 1);
+    if (point.data != nullptr) f(point.data, 5, point.row_bytes());
+  }
   HitArrays from(std::size_t first) const {
     HitArrays rest = *this;
-    if (t != nullptr) rest.t += first;
-    if (triangle != nullptr) rest.triangle += first;
-    if (uv != nullptr) rest.uv += 2 * first;
-    if (normal != nullptr) rest.normal += 3 * first;
-    if (any != nullptr) rest.any += first;
-    if (point.data != nullptr) rest.point.data += first * point.row_bytes();
+    rest.for_each([&](auto*& array, int, std::size_t columns) { array += first * columns; });
     return rest;
   }
 };
@@ -291,6 +282,10 @@ struct ListArrays {
   std::uint32_t* triangle = nullptr;
   float* uv = nullptr;  // 2 numbers per entry
 
+  template <class F>
+  void for_each(F f) {
+    f(t, 0, 1), f(triangle, 1, 1), f(uv, 2, 2), f(ray, 3, 1);
+  }
   ListArrays from(std::size_t first) const {
     return {ray + first, t + first, triangle + first, uv + 2 * first};
   }

@@ -47,53 +47,6 @@ std::size_t Staging::ray_bytes(const RayArrays& rays) {
          bytes(rays.t_max.each, 1);
 }
 
-namespace {
-
-// Calls f(array, number of its staging memory, numbers per ray) for each result.
-template <class Hits, class F>
-void for_each_result(Hits& hits, F f) {
-  if (hits.t != nullptr) f(hits.t, 0, 1);
-  if (hits.triangle != nullptr) f(hits.triangle, 1, 1);
-  if (hits.uv != nullptr) f(hits.uv, 2, 2);
-  if (hits.normal != nullptr) f(hits.normal, 3, 3);
-  if (hits.any != nullptr) f(hits.any, 4, 1);
-  if (hits.point.data != nullptr) f(hits.point.data, 5, hits.point.row_bytes());
-}
-
-}  // namespace
-
-HitArrays Staging::results(const HitArrays& wanted, std::size_t count) {
-  HitArrays staged = wanted;
-  for_each_result(staged, [&]<class T>(T*& array, int number, std::size_t columns) {
-    array = static_cast<T*>(memory(results_[number], count * columns * sizeof(T)));
-  });
-  return staged;
-}
-
-void Staging::download(const HitArrays& to, std::size_t count) const {
-  for_each_result(to, [&](auto* array, int number, std::size_t columns) {
-    simt::device_download(device_, array, results_[number].data(),
-                          count * columns * sizeof(*array));
-  });
-}
-
-ListArrays Staging::list_results(std::size_t entries) {
-  return {static_cast<std::uint32_t*>(memory(results_[4], entries * sizeof(std::uint32_t))),
-          static_cast<float*>(memory(results_[0], entries * sizeof(float))),
-          static_cast<std::uint32_t*>(memory(results_[1], entries * sizeof(std::uint32_t))),
-          static_cast<float*>(memory(results_[2], 2 * entries * sizeof(float)))};
-}
-
-void Staging::download(const ListArrays& to, std::size_t entries) const {
-  const auto fetch = [&](auto* array, const simt::Memory& from, std::size_t columns) {
-    simt::device_download(device_, array, from.data(), entries * columns * sizeof(*array));
-  };
-  fetch(to.ray, results_[4], 1);
-  fetch(to.t, results_[0], 1);
-  fetch(to.triangle, results_[1], 1);
-  fetch(to.uv, results_[2], 2);
-}
-
 std::int64_t* Staging::splits(const std::int64_t* from, std::size_t count) {
   auto* const to = static_cast<std::int64_t*>(memory(splits_, count * sizeof(std::int64_t)));
   simt::device_upload(device_, to, from, count * sizeof(std::int64_t));

@@ -35,11 +35,21 @@ class Staging {
 
   // Uploads the job's arrays of rays, and replaces them by the copies.
   void upload(RayJob& job);
-  // Allocates arrays for the results that `wanted` has. download() copies them there.
-  HitArrays results(const HitArrays& wanted, std::size_t count);
-  void download(const HitArrays& to, std::size_t count) const;
-  ListArrays list_results(std::size_t entries);
-  void download(const ListArrays& to, std::size_t entries) const;
+  // Allocates arrays of so many rows for those that `wanted` has. download() copies them there.
+  template <class Arrays>
+  Arrays results(Arrays wanted, std::size_t rows) {
+    wanted.for_each([&]<class T>(T*& array, int number, std::size_t columns) {
+      array = static_cast<T*>(memory(results_[number], rows * columns * sizeof(T)));
+    });
+    return wanted;
+  }
+  template <class Arrays>
+  void download(Arrays to, std::size_t rows) const {
+    to.for_each([&](auto* array, int number, std::size_t columns) {
+      simt::device_download(device_, array, results_[number].data(),
+                            rows * columns * sizeof(*array));
+    });
+  }
 
   std::uint32_t* counts(std::size_t count) {
     return static_cast<std::uint32_t*>(memory(counts_, count * sizeof(std::uint32_t)));
@@ -225,7 +235,7 @@ class TracedMesh {
   mutable std::mutex lazy_mutex_;
   mutable simt::Memory corner_records_;  // for count() and list(), if records_ are of another test
   mutable bool has_corner_records_ = false;
-  mutable simt::Buffer<kdtree::Row> normals_;  // normals of the triangles, on a GPU
+  mutable simt::Buffer<kdtree::Row> normals_;  // of the triangles
   mutable bool has_normals_ = false;
   mutable std::optional<kdtree::TreeStats> stats_;
   mutable StagingPool staging_;
