@@ -531,6 +531,9 @@ struct Packet {
         stack[top] =
             from_far ? FarChild{begin, near_end, child} : FarChild{far_begin, end, child ^ 2u};
         top += from_far ? sides & 1 : sides >> 1;
+        // The far child lies next to the near one; its children are fetched.
+        if (find == Find::all)
+          __builtin_prefetch(node_at(tree, node_at(tree, child ^ 2u)->link & ~3u));
         (from_far ? begin : end) = from_far ? far_begin : near_end;
       }
       ++work.leaves;

@@ -225,12 +225,15 @@ struct PacketHitsKernel : AllHits {
       return a.t < b.t || (a.t == b.t && position(a) < position(b));
     });
     const float length = search.length(ray);
-    std::uint32_t count = 0;
-    HitPosition after;
+    std::uint32_t count = 0, last = 0;  // `last`: the record of the last hit that counts
+    float end = -1;                     // nearer hits no longer count
     for (const kdtree::FoundHit& hit : hits) {
-      const HitPosition at = position(hit);
-      if (!(after < at)) continue;
-      after = search.end_of(at, length);
+      // Ids are compared only at the same distance, because they are rarely in the cache.
+      const bool is_new =
+          hit.t > end || (hit.t == end && !search.unique && tree.ids[hit.record] != tree.ids[last]);
+      if (!is_new) continue;
+      end = search.end_of({hit.t}, length).t;
+      last = hit.record;
       if (keep != nullptr) keep->push_back({static_cast<std::uint32_t>(i), hit});
       ++count;
     }
