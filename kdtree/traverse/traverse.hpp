@@ -182,10 +182,12 @@ HEAPWOOD_INLINE bool clip(const Intersection& test, const Ray& ray, const Box& b
 }
 
 // Finds the closest hit (or any hit). Returns its record's index, or no_triangle; `closest` is its
-// distance.
-template <bool Any, class Intersection, class Test, class Count>
+// distance. FromFar: visits the far child of a node first, and pushes the near one with the begin
+// of its interval, which ends where the one before it began.
+template <bool Any, bool FromFar = false, class Intersection, class Test, class Count>
 HEAPWOOD_INLINE std::uint32_t traverse(const TreeView<Intersection>& tree, const Test& test,
                                        const Ray& ray, float& closest, Count& count) {
+  static_assert(!FromFar || (Any && !Test::conservative));
   typename FarChildren<Test::conservative>::Memory memory;
   FarChildren<Test::conservative> later(memory);
   std::uint32_t found = no_triangle;
@@ -208,10 +210,13 @@ HEAPWOOD_INLINE std::uint32_t traverse(const TreeView<Intersection>& tree, const
       // Written so that NaN (the ray lies in the plane) selects both children.
       const bool both = !far_only && !(at * (1 - Test::plane_slack) > end);
       // Visit the nearer of them, and push the other one.
-      if (far_only) child ^= 2u;
+      if (far_only || (FromFar && both)) child ^= 2u;
       node = load(tree.nodes, child);
       if (both) {
-        if constexpr (Test::conservative) {
+        if constexpr (FromFar) {
+          later.push(child ^ 2u, at, begin);
+          begin = at;
+        } else if constexpr (Test::conservative) {
           const bool within = at == at;
           later.push(child ^ 2u, within ? simt::max(at * (1 - Test::plane_slack), begin) : begin,
                      end);
@@ -252,6 +257,8 @@ HEAPWOOD_INLINE std::uint32_t traverse(const TreeView<Intersection>& tree, const
       do {
         if (!later.pop(place, begin, end)) return found;
       } while (closest < begin);
+    } else if constexpr (FromFar) {
+      if (!later.pop(place, end, begin)) return found;
     } else {
       if (closest <= end || !later.pop(place, begin, end)) return found;
     }
@@ -335,14 +342,15 @@ HEAPWOOD_OUTLINE Hit trace_exactly(const TreeView<Intersection> tree, const Test
 
 // closest_hit() or any_hit(). `reload()` returns the ray for trace_exactly(): a GPU reads it from
 // memory again, so that no registers hold its interval during the search.
-template <bool Any, class Intersection, TestFor<Intersection> Test, class Count, class Reload>
+template <bool Any, bool FromFar = false, class Intersection, TestFor<Intersection> Test,
+          class Count, class Reload>
 HEAPWOOD_INLINE Hit trace(const TreeView<Intersection>& tree, const Test& test, const Ray& ray,
                           Count& count, Reload reload) {
   Hit hit;
   std::uint32_t record = no_triangle;
   bool is_sure = false;
   if (Intersection::conservative || !detail::needs_exact_test(tree, ray)) {
-    record = detail::traverse<Any>(tree, test, ray, hit.t, count);
+    record = detail::traverse<Any, FromFar>(tree, test, ray, hit.t, count);
     if (record == no_triangle) return hit;
     const auto* const found = tree.records + record;
     if constexpr (Intersection::conservative) {
@@ -375,11 +383,13 @@ HEAPWOOD_INLINE Hit closest_hit(const TreeView<Intersection>& tree, const Ray& r
   return closest_hit(tree, ray, none);
 }
 
-// Whether anything lies in the ray's interval.
-template <class Intersection, TestFor<Intersection> Test>
-HEAPWOOD_INLINE bool any_hit(const TreeView<Intersection>& tree, const Test& test, const Ray& ray) {
-  NoCounters none;
-  return trace<true>(tree, test, ray, none, [&ray] { return ray; }).found();
+// Whether anything lies in the ray's interval. FromFar: far children are visited first; within
+// rounding errors of an edge next to a thin triangle, the result may then differ.
+template <bool FromFar = false, class Intersection, TestFor<Intersection> Test,
+          class Count = NoCounters>
+HEAPWOOD_INLINE bool any_hit(const TreeView<Intersection>& tree, const Test& test, const Ray& ray,
+                             Count&& count = {}) {
+  return trace<true, FromFar>(tree, test, ray, count, [&ray] { return ray; }).found();
 }
 template <class Intersection>
 HEAPWOOD_INLINE bool any_hit(const TreeView<Intersection>& tree, const Ray& ray) {

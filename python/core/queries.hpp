@@ -49,9 +49,10 @@ struct MeshBounds {
 struct Queries {
   // Computes the unit normals of all triangles, from which results are read.
   void (*fill_normals)(const simt::DeviceId&, const render::SceneData&, kdtree::Row* normals);
-  // Finds closest hits or, if out.any is wanted, only whether there are hits.
+  // Finds closest hits or, if out.any is wanted, only whether there are hits. `word` is memory on
+  // the device.
   void (*trace)(const simt::DeviceId&, const render::SceneData&, const RayJob&,
-                const HitArrays& out);
+                const HitArrays& out, std::uint64_t* word);
   // Copies a table of scenes to the device, for trace_filtered(). All must have records of the same
   // intersection test.
   simt::Memory (*scene_table)(const simt::DeviceId&, std::span<const SceneChoice>);

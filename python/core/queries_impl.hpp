@@ -62,8 +62,33 @@ struct QueriesOf {
                : with.template operator()<Fast>();
   }
 
+  // Whether a search for any hit should begin with far children: in a room nearly every endless ray
+  // hits a wall at its far end. The trial takes 0.1 ms.
+  static bool begins_far(const simt::DeviceId& device, const render::SceneData& scene,
+                         const RayJob& job, std::uint64_t* word) {
+    const RayEnd& end = job.rays.t_max;
+    if (scene.watertight || job.count < 1 << 22 || end.each.data != nullptr || end.all < HUGE_VALF)
+      return false;
+    std::uint32_t leaves[2];
+    simt::device_fill(device, word, 0, sizeof leaves);
+    auto* const sums = reinterpret_cast<std::uint32_t*>(word);
+    const auto tree = render::view<kdtree::FastIntersection>(scene).tree;
+    Launcher(device).for_each(2 * OrderTrial::rays, OrderTrial{tree, query_rays(job), sums});
+    simt::device_download(device, leaves, word, sizeof leaves);
+    return 4 * std::uint64_t{leaves[1]} < 3 * std::uint64_t{leaves[0]};
+  }
+
   static void trace(const simt::DeviceId& device, const render::SceneData& scene, const RayJob& job,
-                    const HitArrays& out) {
+                    const HitArrays& out, [[maybe_unused]] std::uint64_t* word) {
+    if constexpr (!serial) {
+      if (out.any != nullptr && begins_far(device, scene, job, word)) {
+        using Fast = render::ScratchIntersection;
+        return launch(
+            device,
+            CastKernel<Fast, true, true>{render::view<Fast>(scene).tree, query_rays(job), out},
+            job.count);
+      }
+    }
     with_test(scene.watertight, out.any != nullptr, [&]<class Intersection, bool Any> {
       using Kernel =
           std::conditional_t<serial, PacketKernel<Intersection>, CastKernel<Intersection, Any>>;

@@ -104,12 +104,12 @@ struct FilterTest : Intersection {
 };
 
 // The closest hit of a ray or, with Any, whether there is a hit.
-template <bool Any, class Intersection, class Test>
+template <bool Any, bool FromFar = false, class Intersection, class Test>
 HEAPWOOD_INLINE kdtree::Hit hit_of(const kdtree::TreeView<Intersection>& tree, const Test& test,
                                    const QueryRay& from) {
   kdtree::Hit hit;
   if constexpr (Any) {
-    if (kdtree::any_hit(tree, test, from.ray)) hit.triangle = 0;
+    if (kdtree::any_hit<FromFar>(tree, test, from.ray)) hit.triangle = 0;
   } else {
     kdtree::NoCounters none;
     hit = kdtree::closest_hit(tree, test, from.ray, none);
@@ -118,8 +118,31 @@ HEAPWOOD_INLINE kdtree::Hit hit_of(const kdtree::TreeView<Intersection>& tree, c
   return hit;
 }
 
+// Counts the leaves that a search for any hit visits with near children first, and with far ones.
+struct OrderTrial {
+  static constexpr std::size_t rays = 1024;  // from all parts of the array
+
+  kdtree::TreeView<kdtree::FastIntersection> tree;
+  QueryRays in;
+  std::uint32_t* leaves;  // 2
+
+  HEAPWOOD_FN void operator()(std::size_t i) const {
+    const bool from_far = i >= rays;
+    const kdtree::Ray ray = in.ray(i % rays * (in.count / rays)).ray;
+    const kdtree::FastIntersection test(ray, tree.slack);
+    kdtree::Counters count;
+    if (from_far)
+      kdtree::any_hit<true>(tree, test, ray, count);
+    else
+      kdtree::any_hit(tree, test, ray, count);
+    // relaxed: the host reads the sums after the launch.
+    simt::atomic_ref<std::uint32_t>(leaves[from_far ? 1 : 0])
+        .fetch_add(count.leaves, simt::relaxed);
+  }
+};
+
 // Finds the hit of each ray.
-template <class Intersection, bool Any>
+template <class Intersection, bool Any, bool FromFar = false>
 struct CastKernel {
   using Scratch = render::SlopeScratch;
   // The launch bounds of render::TraceKernel, for the reasons stated there.
@@ -135,7 +158,7 @@ struct CastKernel {
     for_rays(warp, in.count, [&](std::uint32_t i) {
       const QueryRay from = in.ray(i);
       const Intersection test = render::make_intersection(from.ray, scratch, warp.lane(), tree);
-      out.put(i, hit_of<Any>(tree, test, from));
+      out.put(i, hit_of<Any, FromFar>(tree, test, from));
     });
   }
 };

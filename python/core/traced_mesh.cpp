@@ -394,8 +394,9 @@ void TracedMesh::trace(const RayQuery& query, HitArrays out) const {
   const simt::DeviceId& device = options_.device.id;
   const render::SceneData scene = data(options_.watertight);
   if (out.normal != nullptr) out.normals = unit_normals(scene);
+  const StagingPool::Lease lease(staging_, device);
   run(query, out, [&](const RayJob& job, const HitArrays& results) {
-    queries(device).trace(device, scene, job, results);
+    queries(device).trace(device, scene, job, results, (*lease).word());
   });
 }
 

@@ -63,6 +63,19 @@ def assert_same_hits(hits, expected) -> None:
                                atol=1e-5)
 
 
+def test_many_rays_in_a_room_are_blocked_where_they_hit(cupy):
+    """So many that a trial chooses the order of children: in a room, far ones first."""
+    (inner, a), (room, b) = soup(3000), cube()
+    corners = np.concatenate([inner, (room - room.mean(axis=0)) * 20])
+    scene = hw.Scene(*map(cupy.asarray, (corners, np.concatenate([a, b + len(inner)]))))
+    rays = cupy.asarray(rays_of(1 << 22))
+    for t_max in 0.3, np.inf:
+        blocked = host(scene.test_occlusions(rays, t_max=t_max))
+        found = np.isfinite(host(scene.cast_rays(rays, t_max=t_max).t_hit))
+        assert np.mean(blocked != found) < 1e-6
+        assert blocked.any() and (t_max < 1) != blocked.all()
+
+
 # NumPy arrays, a scene on the GPU
 
 

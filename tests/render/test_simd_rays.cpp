@@ -85,6 +85,17 @@ TEST(SimdRays, HitWhatEachHitsAlone) {
   }
 }
 
+TEST(SimdRays, AreBlockedWithEitherChildFirst) {
+  const Soup soup = kdtree::random_soup(3000, 1);
+  const Tree tree = MedianBuilder::build(soup.view());
+  const auto records = records_of<kdtree::FastIntersection>(soup, tree);
+  const auto view = tree_view<kdtree::FastIntersection>(soup, tree, records);
+  for (const Ray& ray : rays_of_all_kinds(9001)) {
+    const kdtree::FastIntersection test(ray, view.slack);
+    ASSERT_EQ(kdtree::any_hit<true>(view, test, ray), kdtree::any_hit(view, ray));
+  }
+}
+
 // Several spans that are sorted, and an incomplete last one.
 TEST(SimdRays, HitTheSameInManySpans) {
   const Soup soup = kdtree::random_soup(300, 4);
