@@ -59,8 +59,8 @@ struct SahCosts {
 // number of nodes dominates build time. `trace` assumes cheaper traversal and free duplicates and
 // cuts off less empty space: it makes more nodes, and rays on a GPU are as fast or up to 7% faster
 // (docs/architecture.md). `update` makes large leaves, for meshes that move in every frame and
-// meet few rays: builds take 0.5 to 0.7 times as long, rays 1.2 to 1.6 times as long (H200, 70K to
-// 5M triangles).
+// meet few rays: builds take 0.4 to 0.7 times as long, rays 1.4 to 2 times as long (H200, 70K to 5M
+// triangles).
 struct CostPreset {
   const char* name;
   SahCosts costs;
@@ -69,7 +69,7 @@ inline constexpr CostPreset cost_presets[] = {
     {"balanced", {}},
     {"build", {.traversal = 2, .empty_bonus = 0.17f, .duplicate = 0.02f}},
     {"trace", {.traversal = 1.15f, .empty_bonus = 0.045f, .duplicate = 0}},
-    {"update", {.traversal = 6, .empty_bonus = 0.05f, .duplicate = 0.3f}},
+    {"update", {.traversal = 10, .empty_bonus = 0.05f, .duplicate = 0.2f}},
 };
 
 // Max depth of a leaf; the root has depth 0. Traversal stacks hold this many entries.
