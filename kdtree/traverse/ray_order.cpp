@@ -44,7 +44,7 @@ void RayOrder::make_items(std::span<const Ray> rays) {
   Box box;
   for (const Ray& ray : rays) box.grow(ray.origin);
   const Vec3 extent = box.extent();
-  const float scale = 256 / std::max({extent.x, extent.y, extent.z});
+  const float cells = 256, scale = cells / std::max({extent.x, extent.y, extent.z});
   counts_ = {};
   items_.resize(rays.size());
   others_.resize(rays.size());

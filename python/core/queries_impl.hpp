@@ -63,7 +63,7 @@ struct QueriesOf {
   }
 
   // Whether a search for any hit should begin with far children: in a room nearly every endless ray
-  // hits a wall at its far end. The trial takes 0.1 ms.
+  // hits a wall at its far end. The trial takes 0.1 ms, a tenth of what 2^22 rays take.
   static bool begins_far(const simt::DeviceId& device, const render::SceneData& scene,
                          const RayJob& job, std::uint64_t* word) {
     const RayEnd& end = job.rays.t_max;
